@@ -1,0 +1,1 @@
+"""Words: frozen values and the few Protocols everybody speaks in. Standard library only, no I/O."""
