@@ -1,0 +1,1 @@
+"""Remembers: transcripts (the record), receipts, the SQLite index, notes."""
