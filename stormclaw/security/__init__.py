@@ -1,0 +1,1 @@
+"""Judges: is this call allowed? Pure functions and values, but for estop."""

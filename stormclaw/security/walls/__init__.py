@@ -1,0 +1,1 @@
+"""The kernel's walls around a shell command, and the one door in them."""
