@@ -1,0 +1,1 @@
+"""Hands. One file, one tool, one `TOOL` constant."""
