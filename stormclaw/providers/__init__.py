@@ -1,0 +1,1 @@
+"""Talks to models. A module's name is the `kind:` of the config; imported only when used."""

@@ -1,0 +1,49 @@
+"""Finds the provider modules by name, and imports only the one that is asked for."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from typing import Final
+
+import stormclaw.providers as package
+from stormclaw.config.settings import ModelSettings
+from stormclaw.errors import ConfigError, Problem
+from stormclaw.protocol.provider import Provider
+
+HELPERS: Final = frozenset({"check", "choose", "presets", "registry", "ways"})
+"""Modules of this package that are no provider."""
+
+
+def kinds() -> tuple[str, ...]:
+    """Every `kind:` a configuration may name, sorted."""
+    names = (module.name for module in pkgutil.iter_modules(package.__path__))
+    return tuple(
+        sorted(
+            name.replace("_", "-")
+            for name in names
+            if not name.startswith("_") and name not in HELPERS
+        )
+    )
+
+
+def connect(name: str, settings: ModelSettings, key: str | None = None) -> Provider:
+    """The provider called `name`, of the kind its settings say; nothing is sent yet.
+
+    Args:
+        name: Our name for it, as under `providers.models`.
+        settings: What the person configured, or a preset's.
+        key: Its API key, None if it needs none or has none.
+
+    Raises:
+        ConfigError: There is no such kind, or the settings do not suit it.
+    """
+    known = kinds()
+    kind = settings.kind.replace("_", "-")
+    if kind not in known:
+        place = f"providers.models.{name}.kind"
+        allowed = f"must be one of {', '.join(known)}"
+        raise ConfigError([Problem("configuration", place, settings.kind, allowed)])
+    module = importlib.import_module(f"{package.__name__}.{kind.replace('-', '_')}")
+    provider: Provider = module.connect(name, settings, key)
+    return provider
