@@ -1,0 +1,1 @@
+"""Thinks: the loop, one call, the session. Read `loop.py` first."""

@@ -1,0 +1,1 @@
+"""Context policies: one file, one way to keep things off the wire, one `POLICY`."""

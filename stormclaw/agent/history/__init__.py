@@ -1,0 +1,1 @@
+"""The tree of a conversation, and going back in it, files included."""
