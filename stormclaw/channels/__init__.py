@@ -1,0 +1,1 @@
+"""Front ends without a screen, all on the same events."""

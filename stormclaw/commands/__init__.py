@@ -1,0 +1,1 @@
+"""Slash commands for every front end. One file, one `COMMAND`."""
