@@ -1,0 +1,1 @@
+"""The terminal app: listens and draws. The only home of textual and rich."""
