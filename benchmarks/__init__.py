@@ -1,0 +1,1 @@
+"""Figures of speed, each beside a bare Textual app or a new session of the same minutes."""
