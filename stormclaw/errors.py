@@ -31,6 +31,7 @@ ErrorClass: TypeAlias = Literal[
     "protocol",
     "too_large",
     "content_filter",
+    "tools_unsupported",
 ]
 
 RETRYABLE: frozenset[ErrorClass] = frozenset({"rate_limit", "server", "timeout", "connection"})

@@ -11,9 +11,21 @@ from typing import assert_never
 from stormclaw.agent.conversation import Conversation
 from stormclaw.agent.kit import Kit
 from stormclaw.errors import ProviderError
+from stormclaw.protocol import events
 from stormclaw.protocol.events import Notice, TextDelta, ThinkingDelta, UsageChanged
 from stormclaw.protocol.messages import AssistantTurn
-from stormclaw.protocol.provider import ChatRequest, ChatResponse, Retrying, Text, Thinking
+from stormclaw.protocol.provider import (
+    ChatRequest,
+    ChatResponse,
+    Observed,
+    Progress,
+    Remark,
+    Retrying,
+    Step,
+    Text,
+    Thinking,
+    Withdrawn,
+)
 from stormclaw.store.durable import finish
 
 
@@ -25,6 +37,12 @@ class _Heard:
     thinking: list[str] = field(default_factory=list)
     thinking_began: float = 0.0
     thinking_ended: float = 0.0
+
+    def forget(self) -> None:
+        """It was withdrawn."""
+        self.text.clear()
+        self.thinking.clear()
+        self.thinking_began = self.thinking_ended = 0.0
 
     @property
     def thought_s(self) -> float:
@@ -83,8 +101,16 @@ async def _listen(kit: Kit, request: ChatRequest, heard: _Heard) -> ChatResponse
                 case Retrying(reason, after_s):
                     note = f"{reason}; trying again in {after_s:.0f}s"
                     kit.hub.publish(Notice(kit.agent, "warning", note))
+                case Remark(text, level):
+                    kit.hub.publish(Notice(kit.agent, level, text))
+                case Withdrawn(reason):
+                    heard.forget()
+                    kit.hub.publish(events.Withdrawn(kit.agent, reason))
+                    kit.hub.publish(Notice(kit.agent, "warning", f"withdrawn: {reason}"))
                 case ChatResponse():
                     return item
+                case Step() | Progress() | Observed():
+                    raise ProviderError("protocol", f"{kit.provider_name} acts by itself")
                 case _:
                     assert_never(item)
     raise ProviderError("protocol", f"{kit.provider_name} ended its stream without an answer")

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from stormclaw.protocol.effects import Autonomy
 
@@ -41,12 +41,38 @@ class SecuritySettings:
     audit_log: bool = True
 
 
+Effort: TypeAlias = Literal["", "none", "minimal", "low", "medium", "high", "xhigh"]
+"""How hard a model is to think; "" leaves the provider's default."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutingSettings:
+    """How OpenRouter chooses who serves a model; sent as it names them, what is unset is not."""
+
+    models: tuple[str, ...] = ()
+    """Models to fall back to, in order, when the asked one fails."""
+    order: tuple[str, ...] = ()
+    """Who is to serve it, first to last: `anthropic`, `amazon-bedrock`."""
+    only: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    allow_fallbacks: bool | None = None
+    require_parameters: bool | None = None
+    """Only those who know every field we send; tools count as one."""
+    data_collection: Literal["", "allow", "deny"] = ""
+    """Whether who serves it may keep what is sent."""
+    zdr: bool | None = None
+    """Only those who keep nothing."""
+    sort: Literal["", "price", "throughput", "latency"] = ""
+    transforms: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
     """One way to a model, under `providers.models.NAME`."""
 
     kind: str
-    """Name of a module in `stormclaw/providers`: openai-compatible, mock, demo."""
+    """Name of a module in `stormclaw/providers`: openai-compatible, anthropic, bedrock, llama,
+    claude-cli, codex-cli, reliable, router, mock, demo."""
     model: str = ""
     base_url: str = ""
     api_key_env: str = ""
@@ -55,13 +81,38 @@ class ModelSettings:
     """For `mock`: a YAML file with the turns."""
     headers: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     extra_body: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
-    reasoning: Literal["", "none", "low", "medium", "high"] = ""
+    routing: RoutingSettings = field(default_factory=RoutingSettings)
+    """For OpenRouter."""
+    quirks: Mapping[str, Any] = field(default_factory=lambda: NOTHING)
+    """Where this server differs from what is known of it: rows of `providers/quirks.py` by name."""
+    reasoning: Effort = ""
     temperature: float | None = None
     max_tokens: int | None = None
     context_window: int = 0
     idle_timeout_s: float = 60.0
     """Seconds without a byte before a stream is given up."""
+    tool_timeout_s: float = 1800.0
+    """For CLIs: seconds without a sign of life while one of their own tools runs."""
     max_retries: int = 2
+    profiles: tuple[str, ...] = ()
+    """Names of stored keys to use in turn, first to last; empty uses every key of this name."""
+    providers: tuple[str, ...] = ()
+    """For `reliable`: who is asked, first to last, each `provider` or `provider/model`."""
+    routes: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    """For `router`: purpose (`work`, `title`, `compaction`, `subagent`, `default`) -> target."""
+    command: str = ""
+    """For CLIs: the program, a name on PATH or a path."""
+    args: tuple[str, ...] = ()
+    """For CLIs: further arguments."""
+    path: str = ""
+    """For `llama`: a GGUF file; "" takes the one `stormclaw local pull` brought."""
+    repo: str = ""
+    """For `llama`: a Hugging Face repository, with `file` in it."""
+    file: str = ""
+    threads: int = 0
+    """For `llama`: 0 takes the machine's cores."""
+    region: str = ""
+    """For `bedrock`: the AWS region, "" for the environment's."""
     tools_allow: tuple[str, ...] | None = None
     """The tools its models may have; null means all."""
     tools_deny: tuple[str, ...] = ()

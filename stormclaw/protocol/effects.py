@@ -87,7 +87,15 @@ class Remembers:
     path: Path
 
 
-Effect: TypeAlias = Reads | Writes | Runs | Fetches | Spawns | Remembers
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A foreign program uses a tool of its own that we cannot see into: `claude`, `WebSearch`."""
+
+    program: str
+    tool: str
+
+
+Effect: TypeAlias = Reads | Writes | Runs | Fetches | Spawns | Remembers | Foreign
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,6 +48,14 @@ class ThinkingDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class Withdrawn:
+    """What was streamed since the agent's last node does not count: it is taken off the screen."""
+
+    agent: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Committed:
     """A node is in the conversation and on disk."""
 
@@ -177,6 +185,7 @@ Event: TypeAlias = (
     | TurnEnded
     | TextDelta
     | ThinkingDelta
+    | Withdrawn
     | Committed
     | ToolStarted
     | ToolProgress

@@ -44,8 +44,10 @@ class Usage:
         cached_tokens: The part of `input_tokens` read from the provider's cache.
         cache_write_tokens: The part of `input_tokens` the provider's cache took in.
         cost_usd: US dollars; `None` when neither reported nor known from prices.
-        reported: True when the provider said so, False when we estimated; a sum is reported
-            only if every part is.
+        reported: True when the provider counted the tokens, False when we estimated; a sum is
+            reported only if every part is.
+        priced: True when `cost_usd` was worked out from a price list, False when the provider
+            said it; a sum is priced as soon as one part is.
     """
 
     input_tokens: int = 0
@@ -54,6 +56,7 @@ class Usage:
     cost_usd: float | None = None
     reported: bool = True
     cache_write_tokens: int = 0
+    priced: bool = False
 
     def __add__(self, other: Usage) -> Usage:
         """The sum; an unknown cost counts as nothing unless both are unknown."""
@@ -65,6 +68,7 @@ class Usage:
             sum(costs) if costs else None,
             self.reported and other.reported,
             self.cache_write_tokens + other.cache_write_tokens,
+            self.priced or other.priced,
         )
 
     def __sub__(self, earlier: Usage) -> Usage:
@@ -77,6 +81,7 @@ class Usage:
             None if cost is None else cost - (earlier.cost_usd or 0.0),
             self.reported,
             self.cache_write_tokens - earlier.cache_write_tokens,
+            self.priced,
         )
 
 
@@ -118,7 +123,8 @@ class AssistantTurn:
 
 
 Status: TypeAlias = Literal["done", "failed", "denied", "interrupted"]
-Author: TypeAlias = Literal["model", "person"]
+Author: TypeAlias = Literal["model", "person", "foreign"]
+"""`foreign`: a program that acts by itself (a CLI back end) made the call with its own hands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +142,7 @@ class ToolOutcome:
         risk: As judged.
         receipt: Number of the receipt in the chain, 0 if receipts are off.
         seconds: From start to end, waiting for the person not included.
-        author: Who asked for it: the model, or the person with `!`.
+        author: Who made it: the model through us, the person with `!`, or a foreign program.
     """
 
     call_id: str

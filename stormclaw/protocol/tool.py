@@ -20,12 +20,16 @@ A = TypeVar("A")
 
 @dataclass(frozen=True, slots=True)
 class SpawnRequest:
-    """A sub-agent to start: what to do, what to call it, and (narrower only) with what."""
+    """A sub-agent to start: what to do, what to call it, and (narrower only) with what.
+
+    `executor` names who works: a provider by our name (`claude`, `local`), "" for its parent's.
+    """
 
     task: str
     name: str = ""
     model: str = ""
     tools: tuple[str, ...] = ()
+    executor: str = ""
 
 
 @dataclass(frozen=True, slots=True)

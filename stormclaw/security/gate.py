@@ -13,6 +13,7 @@ from stormclaw.protocol.effects import (
     Decision,
     Effect,
     Fetches,
+    Foreign,
     Grant,
     Reach,
     Reads,
@@ -121,6 +122,9 @@ def _judge(effect: Effect, policy: Policy, places: Mapping[Path, Path | str]) ->
             text = task if len(task) <= 80 else f"{task[:79]}…"
             reason = "a sub-agent; its own calls are judged one by one"
             return _Judged((Finding(text, "low", reason, "sub-agents"),))
+        case Foreign(program, tool):
+            reason = f"a tool of {program} that cannot be looked into"
+            return _Judged((Finding(f"{program}: {tool}", "medium", reason, "foreign tools"),))
         case _:
             assert_never(effect)
 

@@ -27,6 +27,7 @@ from stormclaw.protocol.events import (
     TurnEnded,
     TurnStarted,
     UsageChanged,
+    Withdrawn,
 )
 from stormclaw.protocol.messages import (
     ROOT,
@@ -150,7 +151,7 @@ class Board:
                 agent.budget_tokens = event.budget_tokens
             case Committed():
                 self._node(event.agent, event.node)
-            case ToolProgress() | Notice():
+            case ToolProgress() | Notice() | Withdrawn():
                 pass
             case _:
                 assert_never(event)

@@ -22,6 +22,7 @@ from stormclaw.protocol.events import (
     TurnEnded,
     TurnStarted,
     UsageChanged,
+    Withdrawn,
 )
 from stormclaw.protocol.messages import AssistantTurn, Node, ToolCall, outcome_of
 from stormclaw.ui.blocks import Block, Card, Failure, Remark, call_headline, node_sources
@@ -142,7 +143,7 @@ class Timeline:
                 self._stretches.append([Block(remark)])
             case TurnStarted():
                 self._stretches.not_last(len(self.blocks) - 1)
-            case TurnEnded():
+            case TurnEnded() | Withdrawn():
                 self.stream.end([])
             case UsageChanged() | Asked():
                 pass

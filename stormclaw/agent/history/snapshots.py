@@ -8,7 +8,16 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from stormclaw.errors import StoreError
-from stormclaw.protocol.effects import Effect, Fetches, Reads, Remembers, Runs, Spawns, Writes
+from stormclaw.protocol.effects import (
+    Effect,
+    Fetches,
+    Foreign,
+    Reads,
+    Remembers,
+    Runs,
+    Spawns,
+    Writes,
+)
 from stormclaw.store.checkpoints import Checkpoint, Checkpoints, Moment
 
 
@@ -17,7 +26,7 @@ def written(effects: Iterable[Effect]) -> tuple[Path, ...] | None:
     paths: list[Path] = []
     for effect in effects:
         match effect:
-            case Runs():
+            case Runs() | Foreign():
                 return None
             case Writes(path) | Remembers(path):
                 paths.append(path)
