@@ -20,6 +20,7 @@ EventName: TypeAlias = Literal[
     "config_path",
     "workspace_path",
     "provider_selected",
+    "provider_fallback",
     "channel_started",
     "conversation_started",
     "tool_requested",

@@ -143,6 +143,8 @@ class ChatResponse:
         finish: `stop`, `tool_calls` or `length`; anything worse is a ProviderError.
         model: Who answered.
         echo: See `AssistantTurn.echo`.
+        provider: Our name for who answered, "" for the provider that was asked; one made of others
+            tells which of them it was.
     """
 
     final_text: str
@@ -152,6 +154,7 @@ class ChatResponse:
     finish: Literal["stop", "tool_calls", "length"] = "stop"
     model: str = ""
     echo: str = ""
+    provider: str = ""
 
 
 @dataclass(frozen=True, slots=True)
