@@ -10,6 +10,7 @@ from typing import Final
 from stormclaw.errors import ErrorClass, ProviderError
 from stormclaw.providers._envelope import Complaint, read_complaint
 from stormclaw.providers._retry_after import retry_after
+from stormclaw.providers.recovery import with_hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,24 +89,6 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("bad_request", r"invalid_request|bad_?request|invalid argument", frozenset({0})),
 )
 
-HINTS: Final[Mapping[ErrorClass, str]] = {
-    "auth": "the key was refused; /connect takes another",
-    "payment": "add credit with the provider, or take another model with /model",
-    "forbidden": "this key may not do that; /connect takes another, /model another model",
-    "not_found": "/model shows what there is",
-    "bad_request": "the request was refused; /model takes another model, /new starts afresh",
-    "context_length": "the conversation is too long for this model; /new starts afresh",
-    "rate_limit": "wait a moment and send it again, or take another model with /model",
-    "server": "the provider has trouble; send it again, or take another model with /model",
-    "provider": "send it again, or take another model with /model",
-    "timeout": "send it again; providers.models.NAME.idle_timeout_s waits longer",
-    "connection": "check the network or the server, then send it again; /connect takes another",
-    "protocol": "the server does not speak this protocol; check base_url, or /connect",
-    "too_large": "the request is too large for this server; /new starts afresh",
-    "content_filter": "say it differently, or take another model with /model",
-}
-"""The next step, by class."""
-
 SPECIAL_HINTS: Final[tuple[tuple[str, str], ...]] = (
     (
         r"support tool use|does not support (tools|function)",
@@ -139,12 +122,6 @@ def error_in_band(chunk: Mapping[str, object], *, partial: str) -> ProviderError
     """The error inside an answer that began as a 200."""
     error = _classed(read_complaint(chunk), None)
     error.partial = partial
-    return error
-
-
-def with_hint(error: ProviderError) -> ProviderError:
-    """The same error; without a hint of its own it gets that of its class."""
-    error.hint = error.hint or HINTS[error.kind]
     return error
 
 

@@ -8,18 +8,13 @@ from collections.abc import Mapping
 from email.utils import mktime_tz, parsedate_tz
 from typing import Final
 
-from stormclaw.errors import RETRYABLE, ErrorClass, ProviderError
+from stormclaw.errors import ProviderError
+from stormclaw.providers.recovery import RECOVERY
 
 MAX_WAIT_S: Final = 60.0
 """Whoever asks for more is not waited for: the person decides."""
 
 MAX_BACKOFF_S: Final = 8.0
-
-WORTH_RETRYING: Final[frozenset[ErrorClass]] = RETRYABLE | {"provider"}
-"""A provider that stumbled over the model's own output often does not the second time."""
-
-MOST_RETRIES: Final[Mapping[ErrorClass, int]] = {"timeout": 1, "provider": 1}
-"""Fewer retries than configured for some classes: a silent minute is not worth a third one."""
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
@@ -51,7 +46,9 @@ def wait_before_retry(error: ProviderError, tries: int, limit: int, base_s: floa
         limit: The most there may be.
         base_s: First wait; doubled each time, with jitter.
     """
-    if error.kind not in WORTH_RETRYING or tries >= min(limit, MOST_RETRIES.get(error.kind, limit)):
+    known = RECOVERY[error.kind]
+    most = limit if known.most_retries is None else min(limit, known.most_retries)
+    if not known.retry or tries >= most:
         return None
     if error.retry_after_s is not None:
         return error.retry_after_s if error.retry_after_s <= MAX_WAIT_S else None

@@ -30,13 +30,13 @@ from stormclaw.protocol.provider import (
 )
 from stormclaw.providers._answer import Answer
 from stormclaw.providers._dialect import adapted
-from stormclaw.providers._errors import with_hint
 from stormclaw.providers._failures import broken_connection
 from stormclaw.providers._openai_client import OpenAIClient, Target, is_transport_error, model_ids
 from stormclaw.providers._retry_after import wait_before_retry
 from stormclaw.providers._sse import DONE, EventReader
 from stormclaw.providers._wire import Body, Wire
 from stormclaw.providers.presets import Dialect, by_name, by_url, known_window
+from stormclaw.providers.recovery import with_hint
 
 if TYPE_CHECKING:
     import httpx2
