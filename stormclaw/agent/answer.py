@@ -27,7 +27,8 @@ async def answer(kit: Kit, conversation: Conversation) -> AssistantTurn:
         StoreError: Something could not be written down.
         asyncio.CancelledError: Interrupted.
     """
-    await tidy(kit, conversation)
+    if not kit.provider.capabilities().acts:  # Such a program keeps its own context.
+        await tidy(kit, conversation)
     for tries in count(1):
         try:
             return await think(kit, conversation, request(kit, conversation))

@@ -65,6 +65,7 @@ class Kit:
         secrets: What happens to an output that holds something shaped like a key.
         limits: What stops a turn, a tool, an answer.
         family: Limits for sub-agents.
+        foreign: True where the provider makes the calls itself, outside our walls.
     """
 
     agent: str
@@ -97,6 +98,7 @@ class Kit:
     secrets: Literal["mask", "ask", "allow"]
     limits: LimitsSettings
     family: AgentsSettings
+    foreign: bool = False
 
     @property
     def tools(self) -> Mapping[str, AnyTool]:

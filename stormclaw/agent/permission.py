@@ -150,7 +150,7 @@ def _passes(verdict: Verdict, author: Author, kit: Kit) -> bool:
     """
     if verdict.decision == "allow":
         return True
-    if author == "model" or kit.rules.autonomy == "readonly":
+    if author != "person" or kit.rules.autonomy == "readonly":
         return False
     return verdict.decision == "ask" or (verdict.risk != "blocked" and bool(verdict.grants))
 

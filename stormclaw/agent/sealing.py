@@ -118,6 +118,8 @@ def _draft(attempt: Attempt, kit: Kit, seconds: float) -> ReceiptDraft:
         "model": kit.model,
         "ms": round(seconds * 1000),
     }
+    if attempt.author == "foreign":
+        extra["foreign"] = kit.provider_name
     if attempt.ended_by:
         extra["ended_by"] = attempt.ended_by
     if verdict.reach.network:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from stormclaw.agent.conversation import Conversation
+from stormclaw.agent.foreign import ForeignWork
 from stormclaw.agent.kit import Kit
 from stormclaw.errors import ProviderError
 from stormclaw.protocol import events
@@ -58,13 +59,29 @@ async def think(kit: Kit, conversation: Conversation, request: ChatRequest) -> A
         ProviderError: No usable answer.
         asyncio.CancelledError: Interrupted.
     """
-    heard = _Heard()
+    heard, work = _Heard(), ForeignWork(kit, conversation)
+    request = replace(request, hands=work.hands)
     try:
-        response = await _listen(kit, request, heard)
+        response = await _listen(kit, conversation, request, heard, work)
     except (ProviderError, asyncio.CancelledError):
+        await finish(work.close())
         if heard.text or heard.thinking:
             await finish(_keep(kit, conversation, heard))
         raise
+    await work.close()
+    turn = await _commit(kit, conversation, response, heard)
+    if not kit.provider.capabilities().acts:
+        kit.gauge.learn(request.system_prompt, request.tools, request.messages, turn.usage)
+    if response.finish == "length":
+        text = "the answer was cut off at the model's length limit"
+        kit.hub.publish(Notice(kit.agent, "warning", text))
+    return turn
+
+
+async def _commit(
+    kit: Kit, conversation: Conversation, response: ChatResponse, heard: _Heard
+) -> AssistantTurn:
+    """An answer is whole: on record and paid for."""
     turn = AssistantTurn(
         text=response.final_text,
         thinking=response.thinking,
@@ -76,15 +93,13 @@ async def think(kit: Kit, conversation: Conversation, request: ChatRequest) -> A
         echo=response.echo,
     )
     await conversation.commit(turn)
-    kit.gauge.learn(request.system_prompt, request.tools, request.messages, turn.usage)
     _book(kit, turn)
-    if response.finish == "length":
-        text = "the answer was cut off at the model's length limit"
-        kit.hub.publish(Notice(kit.agent, "warning", text))
     return turn
 
 
-async def _listen(kit: Kit, request: ChatRequest, heard: _Heard) -> ChatResponse:
+async def _listen(
+    kit: Kit, conversation: Conversation, request: ChatRequest, heard: _Heard, work: ForeignWork
+) -> ChatResponse:
     stream = kit.provider.stream(request)
     async with aclosing(stream) as items:  # type: ignore[type-var]
         async for item in items:
@@ -109,8 +124,14 @@ async def _listen(kit: Kit, request: ChatRequest, heard: _Heard) -> ChatResponse
                     kit.hub.publish(Notice(kit.agent, "warning", f"withdrawn: {reason}"))
                 case ChatResponse():
                     return item
-                case Step() | Progress() | Observed():
-                    raise ProviderError("protocol", f"{kit.provider_name} acts by itself")
+                case Step(response):
+                    turn = await _commit(kit, conversation, response, heard)
+                    heard.forget()
+                    work.begin(turn.calls)
+                case Progress():
+                    work.progress(item)
+                case Observed():
+                    await work.observed(item)
                 case _:
                     assert_never(item)
     raise ProviderError("protocol", f"{kit.provider_name} ended its stream without an answer")

@@ -13,14 +13,27 @@ from stormclaw.errors import ToolFailure
 from stormclaw.processes import marked_call
 from stormclaw.protocol.asks import Question
 from stormclaw.protocol.display import Headline
-from stormclaw.protocol.effects import WALLED_IN, Effect, Fetches, Reach, Reads, Spawns
+from stormclaw.protocol.effects import (
+    WALLED_IN,
+    Effect,
+    Fetches,
+    Foreign,
+    Reach,
+    Reads,
+    Runs,
+    Spawns,
+)
 from stormclaw.protocol.events import ToolProgress
 from stormclaw.protocol.messages import ToolCall
-from stormclaw.protocol.tool import AnyTool, ToolContext
+from stormclaw.protocol.tool import AnyTool, Tool, ToolContext, ToolResult
 from stormclaw.security.hosts import SAFE_METHODS
 from stormclaw.security.redact import redact
 from stormclaw.security.secrets import screen
 from stormclaw.tools.schema import parse
+
+
+class NoArguments:
+    """The arguments of a tool whose arguments we do not know."""
 
 
 class Refused(ToolFailure):
@@ -56,6 +69,8 @@ def weigh(call: ToolCall, kit: Kit, reach: Reach = WALLED_IN) -> Weighed:
         Refused: With a message the model can act on.
     """
     tool = kit.resolve(call.name)
+    if tool is None and kit.foreign and ":" in call.name:
+        return _foreign(call)
     if tool is None:
         raise Refused(
             kit.toolset.absent(call.name),
@@ -71,7 +86,25 @@ def weigh(call: ToolCall, kit: Kit, reach: Reach = WALLED_IN) -> Weighed:
     except ToolFailure as failure:
         summary = failure.summary or "arguments refused"
         raise Refused(str(failure), summary, tool.name, headline) from failure
+    if kit.foreign:
+        effects = tuple(
+            replace(effect, walled=False) if isinstance(effect, Runs) else effect
+            for effect in effects
+        )
     return Weighed(call, tool, arguments, effects, headline, reach)
+
+
+def _foreign(call: ToolCall) -> Weighed:
+    """A call of a tool that only the foreign program has: `claude:WebSearch`."""
+    program, _, name = call.name.partition(":")
+    effects = (Foreign(program, name),)
+    headline = _shown(Headline("tool", f"{program} {name}"))
+
+    async def run(arguments: Any, ctx: ToolContext) -> ToolResult:
+        raise ToolFailure(f"{name} is a tool of {program}: only {program} can run it")
+
+    tool = Tool(call.name, "", NoArguments, lambda _: headline, lambda *_: effects, run)
+    return Weighed(call, tool, None, effects, headline)
 
 
 def _shown(headline: Headline) -> Headline:

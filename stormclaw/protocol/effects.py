@@ -58,11 +58,15 @@ WALLED_IN = Reach()
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Runs a shell line, exactly this one, in `cwd`; `reach` is asked for on top of the usual."""
+    """Runs a shell line, exactly this one, in `cwd`; `reach` is asked for on top of the usual.
+
+    `walled` is False where a foreign program runs it, outside our walls.
+    """
 
     command: str
     cwd: Path
     reach: Reach = WALLED_IN
+    walled: bool = True
 
 
 @dataclass(frozen=True, slots=True)

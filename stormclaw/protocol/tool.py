@@ -152,9 +152,11 @@ class SeenFiles:
     """What an agent has read: absolute path -> (mtime_ns, size, sha256) at that moment.
 
     One per agent; the file tools use it to refuse an edit of a file that changed since.
+    `watched` is False for a foreign program, which keeps its own count of what it has read.
     """
 
     stamps: dict[Path, tuple[int, int, str]] = field(default_factory=dict)
+    watched: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,6 +134,8 @@ def _judge_run(run: Runs, policy: Policy) -> _Judged:
     from stormclaw.security.commands import judge_line
     from stormclaw.security.reach import judge_reach
 
+    if not run.walled:
+        policy = replace(policy, sandbox="none")
     place = judge_read(run.cwd, policy)
     held = () if place.risk == "low" else (place,)
     commands = judge_line(run.command, run.cwd, policy)

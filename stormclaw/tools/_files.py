@@ -223,7 +223,7 @@ def must_be_seen(on_disk: OnDisk, seen: SeenFiles, name: str) -> None:
     Raises:
         ToolFailure: Never read by this agent, or changed since.
     """
-    stamp = seen.stamps.get(on_disk.path)
+    stamp = seen.stamps.get(on_disk.path) if seen.watched else on_disk.stamp
     if stamp is None:
         raise ToolFailure(
             f"{name} exists and you have not read it; nothing changed. Use read_file first",

@@ -198,7 +198,7 @@ def _did(calls: Sequence[ToolOutcome]) -> str:
     """`read, edit retry.py, shell`: what was done, each kind once, files by their name."""
     said: dict[str, str] = {}
     for call in calls:
-        if call.author == "model" and call.status == "done":
+        if call.author != "person" and call.status == "done":
             head = call.headline
             last = head.object.rpartition("/")[2]
             wrote = isinstance(call.display, Diff | Patch)
