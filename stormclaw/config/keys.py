@@ -1,7 +1,9 @@
 """Where keys live: the environment, the system's keyring, else a file only the person can read.
 
-`auth.json` in the user folder says for each name where its key is, so that the keyring (slow to
-import, and able to put up a dialogue) is only opened for a key that is really in it.
+A provider may have several keys, each under the name of a profile, used in the order in which they
+were added; the one in the environment is a profile as well and comes first. `auth.json` in the user
+folder says of each where it is, so that the keyring (slow to import, and able to put up a dialogue)
+is only opened for a key that is really in it.
 """
 
 from __future__ import annotations
@@ -10,59 +12,106 @@ import contextlib
 import fcntl
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final, TypeAlias
 
+from stormclaw.config import system_keyring
 from stormclaw.config.disk import file_error, present, read_text, write_text
 from stormclaw.errors import UsageError
 
-if TYPE_CHECKING:
-    from keyring.backend import KeyringBackend
-
-FILE_NAME = "auth.json"
-VERSION = 1
-SERVICE = "stormclaw"
-IN_KEYRING = "keyring"
-MIN_PRIORITY = 1
-"""What the keyring library recommends; its plain-text backends are below."""
+FILE_NAME: Final = "auth.json"
+VERSION: Final = 2
+IN_KEYRING: Final = "keyring"
+DEFAULT: Final = "default"
+"""The profile of a key that was given no name; all keys of version 1 are such."""
+ENVIRONMENT: Final = "environment"
+"""The profile of a key that stands in a variable."""
 
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
+_PROFILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_DAMAGED = "is damaged; mend or delete it, then save your keys again"
+
+Entries: TypeAlias = dict[str, list[dict[str, str]]]
+"""By provider, as in the file: `{profile, key}`, or `{profile, in: keyring}`."""
 
 
-def find_key(
-    name_or_env: str, env: Mapping[str, str], home: Path, *, api_key_env: str = ""
-) -> str | None:
-    """The key for a provider, or None.
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A key and what it is called.
 
-    Looked for in the variable `api_key_env`, in a variable called `name_or_env` itself, then
-    among the stored keys. May block on a locked keyring: call it in a thread.
+    Attributes:
+        name: `environment`, `default`, or what the person chose.
+        key: The key itself; in no repr.
+    """
+
+    name: str
+    key: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredKey:
+    """Where a key is; the key itself is not looked at.
+
+    Attributes:
+        provider: Whose key.
+        profile: Its name.
+        where: `keyring`, or the path of the file it is in.
+    """
+
+    provider: str
+    profile: str
+    where: str
+
+
+def find_keys(
+    name_or_env: str,
+    env: Mapping[str, str],
+    home: Path,
+    *,
+    api_key_env: str = "",
+    profiles: Sequence[str] = (),
+) -> tuple[Profile, ...]:
+    """The keys for a provider, in the order in which they are to be used.
+
+    First that of the variable `api_key_env` (or of one called `name_or_env` itself), then the
+    stored ones. A key that is there twice counts once. May block on a locked keyring: call it in
+    a thread.
 
     Args:
         name_or_env: The provider's name, or a variable's.
         env: The environment.
         home: The user folder.
         api_key_env: As configured.
+        profiles: Only these, in this order; empty for all. One that is not there is left out.
 
     Raises:
         ConfigError: `auth.json` is damaged.
     """
-    for variable in (api_key_env, name_or_env if _VARIABLE.fullmatch(name_or_env) else ""):
-        if variable and (value := env.get(variable, "").strip()):
-            return value
-    stored = _read(home).get(name_or_env)
-    if stored is None:
-        return None
-    return stored["key"] if "key" in stored else _from_keyring(name_or_env, home)
+    return tuple(_distinct(_keys(name_or_env, env, home, api_key_env, profiles)))
 
 
-def save_key(name: str, key: str, home: Path) -> str:
-    """Store a key -> `keyring`, or the path of the file it went to.
+def find_key(
+    name_or_env: str, env: Mapping[str, str], home: Path, *, api_key_env: str = ""
+) -> str | None:
+    """The first of `find_keys`, or None; opens no keyring for those that come after.
+
+    Raises:
+        ConfigError: `auth.json` is damaged.
+    """
+    first = next(_keys(name_or_env, env, home, api_key_env, ()), None)
+    return first.key if first else None
+
+
+def save_key(name: str, key: str, home: Path, profile: str = DEFAULT) -> str:
+    """Store a key, replacing the one of this profile -> `keyring`, or the path of its file.
 
     Args:
         name: The provider's name.
         key: The key; white space around it is dropped.
         home: The user folder.
+        profile: What to call it; a new one comes after those that are there.
 
     Raises:
         UsageError: That is no key, or no name.
@@ -74,16 +123,28 @@ def save_key(name: str, key: str, home: Path) -> str:
         raise UsageError("a key needs a name and must not be empty")
     if not key.isprintable() or " " in key or not key.isascii():
         raise UsageError("that is not a key: it has spaces or unusual characters in it")
+    if profile == ENVIRONMENT or not _PROFILE.fullmatch(profile):
+        raise UsageError(
+            f"{profile!r} names no key: letters, digits, `_`, `-`, `.`, and not {ENVIRONMENT}"
+        )
     with _locked(home):
         entries = _read(home)
-        kept = _to_keyring(name, key, home)
-        entries[name] = {"in": IN_KEYRING} if kept else {"key": key}
+        kept = system_keyring.put(_entry(name, profile), key, home)
+        entry = {"profile": profile, **({"in": IN_KEYRING} if kept else {"key": key})}
+        own = entries.setdefault(name, [])
+        place = next((at for at, one in enumerate(own) if one["profile"] == profile), len(own))
+        own[place : place + 1] = [entry]
         _write(home, entries)
     return IN_KEYRING if kept else str(home / FILE_NAME)
 
 
-def delete_key(name: str, home: Path) -> bool:
+def delete_key(name: str, home: Path, profile: str | None = None) -> bool:
     """Forget a stored key -> whether there was one.
+
+    Args:
+        name: The provider's name.
+        home: The user folder.
+        profile: Which of its keys; None for all.
 
     Raises:
         ConfigError: `auth.json` is damaged.
@@ -91,70 +152,72 @@ def delete_key(name: str, home: Path) -> bool:
     """
     with _locked(home):
         entries = _read(home)
-        entry = entries.pop(name, None)
-        if entry is None:
+        gone = [one for one in entries.get(name, ()) if profile in (None, one["profile"])]
+        if not gone:
             return False
-        if "key" not in entry:
-            _off_keyring(name, home)
-        _write(home, entries)
+        for one in gone:
+            if "key" not in one:
+                system_keyring.remove(_entry(name, one["profile"]), home)
+        left = [one for one in entries.pop(name) if one not in gone]
+        _write(home, entries | ({name: left} if left else {}))
     return True
 
 
-def stored_keys(home: Path) -> dict[str, str]:
-    """Name -> `keyring` or the file's path, for every stored key; opens no keyring.
+def stored_profiles(home: Path) -> tuple[StoredKey, ...]:
+    """Every stored key, by provider, each provider's in order of use; opens no keyring.
 
     Raises:
         ConfigError: `auth.json` is damaged.
     """
     path = str(home / FILE_NAME)
-    return {name: path if "key" in entry else IN_KEYRING for name, entry in _read(home).items()}
+    return tuple(
+        StoredKey(name, one["profile"], path if "key" in one else IN_KEYRING)
+        for name, own in _read(home).items()
+        for one in own
+    )
 
 
-def _service(home: Path) -> str:
-    """Another user folder (STORMCLAW_HOME) has keys of its own."""
-    usual = Path("~/.stormclaw").expanduser()
-    return SERVICE if home == usual else f"{SERVICE}:{home}"
+def stored_keys(home: Path) -> dict[str, str]:
+    """Provider -> `keyring` or the file's path, of its first stored key; opens no keyring.
+
+    Raises:
+        ConfigError: `auth.json` is damaged.
+    """
+    found: dict[str, str] = {}
+    for stored in stored_profiles(home):
+        found.setdefault(stored.provider, stored.where)
+    return found
 
 
-def _backend() -> KeyringBackend | None:
-    """The system's keyring; None where there is none worth the name."""
-    # Whatever a backend does while it is looked for (no bus, no display, a broken plug-in), the
-    # answer is the same: use the file.
-    try:
-        import keyring
-        from keyring.backends import fail, null
-
-        backend = keyring.get_keyring()
-        usable = not isinstance(backend, fail.Keyring | null.Keyring)
-        return backend if usable and backend.priority >= MIN_PRIORITY else None
-    except Exception:  # noqa: BLE001
-        return None
-
-
-def _to_keyring(name: str, key: str, home: Path) -> bool:
-    """Whether the keyring took the key, and gives it back."""
-    backend = _backend()
-    if backend is None:
-        return False
-    try:
-        backend.set_password(_service(home), name, key)
-        return backend.get_password(_service(home), name) == key
-    except Exception:  # noqa: BLE001
-        return False
+def _keys(
+    name: str, env: Mapping[str, str], home: Path, api_key_env: str, profiles: Sequence[str]
+) -> Iterator[Profile]:
+    variables = (api_key_env, name if _VARIABLE.fullmatch(name) else "")
+    values = (env.get(variable, "").strip() for variable in variables if variable)
+    in_env = next(filter(None, values), "")
+    if in_env and not profiles:
+        yield Profile(ENVIRONMENT, in_env)
+    stored = {one["profile"]: one for one in _read(home).get(name, ())}
+    for profile in profiles or stored:
+        if profile == ENVIRONMENT and in_env:
+            yield Profile(profile, in_env)
+        elif one := stored.get(profile):
+            key = one.get("key") or system_keyring.get(_entry(name, profile), home)
+            if key:
+                yield Profile(profile, key)
 
 
-def _from_keyring(name: str, home: Path) -> str | None:
-    backend = _backend()
-    with contextlib.suppress(Exception):
-        return backend.get_password(_service(home), name) if backend else None
-    return None
+def _distinct(keys: Iterator[Profile]) -> Iterator[Profile]:
+    seen: set[str] = set()
+    for profile in keys:
+        if profile.key not in seen:
+            seen.add(profile.key)
+            yield profile
 
 
-def _off_keyring(name: str, home: Path) -> None:
-    backend = _backend()
-    with contextlib.suppress(Exception):
-        if backend:
-            backend.delete_password(_service(home), name)
+def _entry(name: str, profile: str) -> str:
+    """What a key is called in the keyring; a `default` one as version 1 called it."""
+    return name if profile == DEFAULT else f"{name}#{profile}"
 
 
 @contextlib.contextmanager
@@ -166,30 +229,38 @@ def _locked(home: Path) -> Iterator[None]:
         yield
 
 
-def _read(home: Path) -> dict[str, dict[str, str]]:
+def _read(home: Path) -> Entries:
+    """The file's entries; those of version 1 as if written today."""
     path = home / FILE_NAME
     if not present(path):
         return {}
+    # The decoder's own message would quote the file, and with it a key.
     try:
         content: Any = json.loads(read_text(path))
-        version, keys = content["version"], content["keys"]
-        sound = all(_is_entry(entry) for entry in keys.values())
+        version, keys = content["version"], dict(content["keys"].items())
     except (ValueError, TypeError, LookupError, AttributeError):
-        # The decoder's own message would quote the file, and with it a key.
-        raise file_error(path, "is damaged; mend or delete it, then save your keys again") from None
-    if version != VERSION:
-        raise file_error(path, f"has version {version}; this StormClaw reads {VERSION}")
+        raise file_error(path, _DAMAGED) from None
+    if version not in (1, VERSION):
+        raise file_error(path, f"has version {version}; this StormClaw reads up to {VERSION}")
+    try:
+        if version == 1:
+            keys = {name: [{"profile": DEFAULT, **one}] for name, one in keys.items()}
+        sound = all(isinstance(own, list) and all(map(_is_entry, own)) for own in keys.values())
+    except TypeError:
+        sound = False
     if not sound:
-        raise file_error(path, "is damaged; mend or delete it, then save your keys again")
-    return dict(keys)
+        raise file_error(path, _DAMAGED)
+    return keys
 
 
 def _is_entry(entry: object) -> bool:
-    return isinstance(entry, dict) and (
-        isinstance(entry.get("key"), str) or entry.get("in") == IN_KEYRING
+    return (
+        isinstance(entry, dict)
+        and isinstance(entry.get("profile"), str)
+        and (isinstance(entry.get("key"), str) or entry.get("in") == IN_KEYRING)
     )
 
 
-def _write(home: Path, keys: Mapping[str, Mapping[str, str]]) -> None:
+def _write(home: Path, keys: Mapping[str, object]) -> None:
     content = {"version": VERSION, "keys": dict(sorted(keys.items()))}
     write_text(home / FILE_NAME, json.dumps(content, indent=2) + "\n", mode=0o600)

@@ -174,7 +174,9 @@ def test_what_is_no_key_is_refused(tmp_path: Path, key: str) -> None:
 @pytest.mark.parametrize(
     "text",
     ["", "{", "[]", '{"version": 1}', '{"version": 1, "keys": {"a": "sk-hush"}}',
-     '{"version": 1, "keys": []}', '{"version": 2, "keys": {}}'],
+     '{"version": 1, "keys": []}', '{"version": 3, "keys": {}}',
+     '{"version": 2, "keys": {"a": {"key": "sk-hush"}}}',
+     '{"version": 2, "keys": {"a": [{"key": "sk-hush"}]}}'],
 )  # fmt: skip
 def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path, text: str) -> None:
     (tmp_path / "auth.json").write_text(text)
@@ -187,3 +189,22 @@ def test_a_damaged_file_is_named_and_left_alone(tmp_path: Path, text: str) -> No
             act()
         assert "hush" not in str(caught.value)
     assert (tmp_path / "auth.json").read_text() == text
+
+
+def test_each_profile_has_its_own_place_in_the_keyring(tmp_path: Path) -> None:
+    code = (
+        "save_key('acme', 'k-1', home); save_key('acme', 'k-2', home, 'work')\n"
+        "print([p.key for p in find_keys('acme', {}, home)], delete_key('acme', home, 'work'))"
+    )
+    assert run(tmp_path, "test_backends.Shelf", code) == "['k-1', 'k-2'] True"
+    assert json.loads((tmp_path / "shelf.json").read_text()) == {"stormclaw|acme": "k-1"}
+
+
+def test_a_key_that_version_1_put_into_the_keyring_is_found(tmp_path: Path) -> None:
+    home = tmp_path / ".stormclaw"
+    home.mkdir()
+    old = {"version": 1, "keys": {"acme": {"in": "keyring"}}}
+    (home / "auth.json").write_text(json.dumps(old))
+    (tmp_path / "shelf.json").write_text(json.dumps({"stormclaw|acme": "k-old"}))
+    code = "print(find_key('acme', {}, home))"
+    assert run(tmp_path, "test_backends.Shelf", code) == "k-old"
