@@ -11,7 +11,9 @@ from stormclaw.config.settings import ModelSettings
 from stormclaw.errors import ConfigError, Problem
 from stormclaw.protocol.provider import Provider
 
-HELPERS: Final = frozenset({"check", "choose", "presets", "quirks", "recovery", "registry", "ways"})
+HELPERS: Final = frozenset(
+    {"check", "choose", "models", "offers", "presets", "quirks", "recovery", "registry", "ways"}
+)
 """Modules of this package that are no provider."""
 
 
