@@ -6,19 +6,42 @@ Everything here is decided without importing a provider, and nothing asked waits
 from __future__ import annotations
 
 import asyncio
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final, NamedTuple, get_args
 from urllib.parse import urlsplit
 
-from stormclaw.config.settings import ModelSettings, Settings
+from stormclaw.config.settings import Effort, ModelSettings, Settings
+from stormclaw.providers._installed import local_model, logged_in
+from stormclaw.providers._loopback import first_model, loaded_window
 from stormclaw.providers.presets import PRESETS, by_name, local
+from stormclaw.providers.registry import kinds
 
 PROBE_S: Final = 0.3
-MAX_REPLY_BYTES: Final = 256 * 1024
 AUTO: Final = "auto"
 DEMO: Final = "demo"
+LOCAL: Final = "local"
+
+BUILT_IN: Final[Mapping[str, ModelSettings]] = MappingProxyType(
+    {
+        "anthropic": ModelSettings(
+            "anthropic", model="claude-sonnet-4-5", api_key_env="ANTHROPIC_API_KEY"
+        ),
+        "bedrock": ModelSettings("bedrock"),
+        "claude": ModelSettings("claude-cli"),
+        "codex": ModelSettings("codex-cli"),
+        "gemini-cli": ModelSettings("gemini-cli"),
+        "opencode": ModelSettings("opencode-cli"),
+        LOCAL: ModelSettings("llama"),
+        DEMO: ModelSettings(DEMO, model=DEMO),
+    }
+)
+"""What a name stands for without configuration, besides the presets, which all speak OpenAI's."""
+
+EFFORTS: Final[Mapping[str, Effort]] = {word: word for word in get_args(Effort) if word}
+"""What may stand behind a colon at the end of `provider/model`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +76,34 @@ class Chosen:
     why: str
 
 
-def choose(settings: Settings, env: Mapping[str, str], found: Found | None) -> Chosen | None:
+class Target(NamedTuple):
+    """What `provider/model:effort` says; "" for what is left to the provider."""
+
+    name: str
+    model: str
+    effort: Effort = ""
+
+
+def choose(
+    settings: Settings,
+    env: Mapping[str, str],
+    found: Found | None,
+    *,
+    stored: Sequence[str] = (),
+    installed: Chosen | None = None,
+) -> Chosen | None:
     """The first-run order, as a pure function.
 
-    Config, then a key in the environment, then a server on this machine, then the demo.
-    `default_model` replaces the model of whatever is chosen.
+    Config, then a key in the environment, then a stored one, then a server on this machine, then a
+    CLI that is logged in or a model file, then the demo. `default_model` replaces the model of
+    whatever is chosen.
 
     Args:
         settings: The layered configuration.
         env: The environment.
         found: What `probe_loopback` found; None when it was not asked or found nothing.
+        stored: The providers for which a key is kept.
+        installed: What `look_around` found.
 
     Returns:
         None when the config names a provider that neither it nor a preset defines.
@@ -77,56 +118,119 @@ def choose(settings: Settings, env: Mapping[str, str], found: Found | None) -> C
         name, first = next(iter(settings.providers.models.items()))
         chosen = Chosen(name, first, "the first under providers.models")
     else:
-        chosen = _at_hand(env, found)
+        chosen = (
+            _by_key(env)
+            or _by_stored_key(stored)
+            or _by_server(found)
+            or installed
+            or Chosen(DEMO, BUILT_IN[DEMO], "no model is configured and none was found")
+        )
     if chosen is None or settings.default_model == AUTO:
         return chosen
     return replace(chosen, settings=replace(chosen.settings, model=settings.default_model))
 
 
 def named(name: str, settings: Settings) -> ModelSettings | None:
-    """What a provider's name stands for: the config's own, a preset, or the demo."""
+    """What a provider's name stands for: the config's own, a preset, or what is built in."""
     if name in settings.providers.models:
         return settings.providers.models[name]
-    if name == DEMO:
-        return ModelSettings(kind=DEMO, model=DEMO)
     preset = by_name(name)
-    return preset.settings() if preset else None
+    if preset is not None:
+        return preset.settings()
+    meant = BUILT_IN.get(name)
+    return meant if meant is not None and meant.kind in kinds() else None
 
 
-def split_target(target: str, settings: Settings, current: str) -> tuple[str, str]:
-    """`provider/model`, `provider` or `model` as (provider, model); model "" is its default.
+def known_names() -> tuple[str, ...]:
+    """The names that need no configuration: presets, then what is built in."""
+    there = kinds()
+    built_in = (name for name, settings in BUILT_IN.items() if settings.kind in there)
+    return (*(preset.name for preset in PRESETS), *built_in)
 
-    A first part that names no provider belongs to the model (`anthropic/claude-sonnet-4.5`).
+
+def split_target(
+    target: str,
+    settings: Settings,
+    current: str,
+    usable: Callable[[str], bool] = lambda _: True,
+) -> Target:
+    """`provider/model`, `provider` or `model`, each perhaps with `:effort`, taken apart.
+
+    A first part that names no provider belongs to the model (`openrouter`'s `x-ai/grok-4`). So does
+    one that is a vendor's name as well as a provider's (`anthropic/claude-sonnet-4.5`), where that
+    provider cannot be used. After a colon only the words for effort are one: `qwen:7b` and
+    `x/y:free` are models.
+
+    Args:
+        target: As typed.
+        settings: The layered configuration.
+        current: Whose model it is if no provider is named.
+        usable: Whether a provider that is not configured could answer: there is a key for it.
     """
-    head, _, rest = target.partition("/")
-    if named(head, settings) is not None:
-        return head, rest
-    return current, target
+    rest, colon, word = target.rpartition(":")
+    effort = EFFORTS.get(word, "") if colon else ""
+    text = rest if effort else target
+    head, slash, model = text.partition("/")
+    if head in settings.providers.models:
+        return Target(head, model, effort)
+    if named(head, settings) is not None and (not slash or head == current or usable(head)):
+        return Target(head, model, effort)
+    return Target(current, text, effort)
 
 
 def known_key(env: Mapping[str, str]) -> tuple[str, str] | None:
-    """(preset, variable) of the first key in the environment; OpenRouter's counts first."""
-    for preset in PRESETS:
-        for variable in preset.key_envs:
+    """(provider, variable) of the first key in the environment; OpenRouter's counts first."""
+    for name, variables in _key_variables():
+        for variable in variables:
             if env.get(variable, "").strip():
-                return preset.name, variable
+                return name, variable
     return None
 
 
-def _at_hand(env: Mapping[str, str], found: Found | None) -> Chosen:
-    if key := known_key(env):
-        name, variable = key
-        preset = by_name(name)
-        if preset is not None:
-            settings = replace(preset.settings(), api_key_env=variable)
-            return Chosen(name, settings, f"{variable} is set")
-    if found is not None and (preset := by_name(found.preset)) is not None:
-        settings = preset.settings(
-            model=found.model, base_url=found.base_url, window=found.context_window
-        )
-        return Chosen(found.preset, settings, f"it answers at {urlsplit(found.base_url).netloc}")
-    demo = ModelSettings(kind=DEMO, model=DEMO)
-    return Chosen(DEMO, demo, "no model is configured and none was found")
+def _key_variables() -> Iterable[tuple[str, tuple[str, ...]]]:
+    first, *others = ((preset.name, preset.key_envs) for preset in PRESETS)
+    yield first
+    yield "anthropic", (BUILT_IN["anthropic"].api_key_env,)
+    yield from others
+
+
+def _by_key(env: Mapping[str, str]) -> Chosen | None:
+    if (key := known_key(env)) is None:
+        return None
+    name, variable = key
+    settings = named(name, Settings())
+    if settings is None:
+        return None
+    return Chosen(name, replace(settings, api_key_env=variable), f"{variable} is set")
+
+
+def _by_stored_key(stored: Sequence[str]) -> Chosen | None:
+    for name, _ in _key_variables():
+        if name in stored and (settings := named(name, Settings())) is not None:
+            return Chosen(name, settings, "a key for it is stored")
+    return None
+
+
+def _by_server(found: Found | None) -> Chosen | None:
+    if found is None or (preset := by_name(found.preset)) is None:
+        return None
+    settings = preset.settings(
+        model=found.model, base_url=found.base_url, window=found.context_window
+    )
+    return Chosen(found.preset, settings, f"it answers at {urlsplit(found.base_url).netloc}")
+
+
+def look_around(env: Mapping[str, str], home: Path) -> Chosen | None:
+    """A CLI that is logged in, else a model file; starts nothing, takes a few milliseconds."""
+    for name in logged_in(env):
+        if (settings := named(name, Settings())) is not None:
+            return Chosen(name, settings, f"the program `{name}` is logged in here")
+    settings = named(LOCAL, Settings())
+    file = local_model(home) if settings is not None else None
+    if settings is None or file is None:
+        return None
+    meant = replace(settings, path=str(file), model=file.stem)
+    return Chosen(LOCAL, meant, f"{file.name} is on this machine")
 
 
 def usual_places() -> tuple[tuple[str, str], ...]:
@@ -156,74 +260,12 @@ async def _probe(preset: str, base_url: str, limit_s: float) -> Found | None:
     found: Found | None = None
     try:
         async with asyncio.timeout(limit_s):
-            listed = await _get_json(base_url, "/models")
-            entry = _first_model(listed)
-            if entry is None:
+            loaded = await first_model(base_url)
+            if loaded is None:
                 return None
-            found = Found(preset, base_url, entry["id"], _window(entry))
-            if entry.get("owned_by") == "llamacpp" and not found.context_window:
-                root = base_url.removesuffix("/v1")
-                window = _loaded_window(await _get_json(root, "/props"))
-                found = replace(found, context_window=window)
+            found = Found(preset, base_url, loaded.model, loaded.context_window)
+            if loaded.more:
+                found = replace(found, context_window=await loaded_window(base_url))
     except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError):
         pass
     return found
-
-
-def _first_model(listed: object) -> Mapping[str, Any] | None:
-    """The first model in an answer of `/models` that can chat; None if it is no such answer."""
-    entries = listed.get("data") if isinstance(listed, Mapping) else None
-    for entry in entries if isinstance(entries, list) else ():
-        name = entry.get("id") if isinstance(entry, Mapping) else None
-        if isinstance(name, str) and name and "embed" not in name.lower():
-            return dict(entry)
-    return None
-
-
-def _window(entry: Mapping[str, Any]) -> int:
-    """What the model takes, as vLLM or llama.cpp say it beside the model's name."""
-    meta = entry.get("meta")
-    loaded = meta.get("n_ctx") if isinstance(meta, Mapping) else None
-    return _whole(entry.get("max_model_len")) or _whole(loaded)
-
-
-def _loaded_window(props: object) -> int:
-    """The loaded context of an older llama.cpp, which does not tell it in its list."""
-    loaded = props.get("default_generation_settings") if isinstance(props, Mapping) else None
-    return _whole(loaded.get("n_ctx")) if isinstance(loaded, Mapping) else 0
-
-
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
-
-
-async def _get_json(base_url: str, path: str) -> object:
-    """One GET without an HTTP library: importing one takes longer than the answer."""
-    address = urlsplit(base_url)
-    reader, writer = await asyncio.open_connection(
-        address.hostname, address.port, limit=MAX_REPLY_BYTES
-    )
-    try:
-        # HTTP/1.0: the answer ends with the connection and never comes in chunks.
-        writer.write(
-            f"GET {address.path}{path} HTTP/1.0\r\nHost: {address.netloc}\r\n"
-            "Accept: application/json\r\n\r\n".encode()
-        )
-        await writer.drain()
-        head = await reader.readuntil(b"\r\n\r\n")
-        status = head.split(b" ", 2)[1:2]
-        if status != [b"200"]:
-            raise ValueError("no such page")
-        parsed: object = json.loads(await _body(head, reader))
-        return parsed
-    finally:
-        writer.close()
-
-
-async def _body(head: bytes, reader: asyncio.StreamReader) -> bytes:
-    """As many bytes as the head names, else all until the connection ends."""
-    for line in head.lower().split(b"\r\n"):
-        name, _, value = line.partition(b":")
-        if name == b"content-length":
-            return await reader.readexactly(min(int(value), MAX_REPLY_BYTES))
-    return await reader.read(MAX_REPLY_BYTES)

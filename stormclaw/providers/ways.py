@@ -83,11 +83,12 @@ async def find_way(
     """
     chosen = await _chosen(settings, env)
     if target:
-        name, model = split_target(target, settings, current or chosen.name)
+        name, model, effort = split_target(target, settings, current or chosen.name)
         meant = named(name, settings)
         if meant is None:
             raise _unknown(name, settings)
-        chosen = Chosen(name, replace(meant, model=model or meant.model), "you asked for it")
+        meant = replace(meant, model=model or meant.model, reasoning=effort or meant.reasoning)
+        chosen = Chosen(name, meant, "you asked for it")
     key = await asyncio.to_thread(
         find_key, chosen.name, env, home, api_key_env=chosen.settings.api_key_env
     )
