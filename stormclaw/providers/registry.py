@@ -12,7 +12,18 @@ from stormclaw.errors import ConfigError, Problem
 from stormclaw.protocol.provider import Provider
 
 HELPERS: Final = frozenset(
-    {"check", "choose", "models", "offers", "presets", "quirks", "recovery", "registry", "ways"}
+    {
+        "check",
+        "choose",
+        "local_models",
+        "models",
+        "offers",
+        "presets",
+        "quirks",
+        "recovery",
+        "registry",
+        "ways",
+    }
 )
 """Modules of this package that are no provider."""
 
