@@ -18,7 +18,8 @@ from stormclaw.protocol.messages import ContextEdit, Node, Summary
 from stormclaw.protocol.provider import Capabilities, ChatRequest, ChatResponse, Delta, Provider
 from stormclaw.providers._wire import Wire
 from stormclaw.providers.choose import DEMO
-from stormclaw.providers.presets import PRESETS, Dialect
+from stormclaw.providers.presets import PRESETS
+from stormclaw.providers.quirks import Quirks
 from stormclaw.providers.registry import kinds
 from stormclaw.runtime import Runtime, open_runtime
 
@@ -59,7 +60,7 @@ class Recorder(Provider):
     def _keep(self, request: ChatRequest) -> None:
         tokens = self._gauge.request(request.system_prompt, request.tools, request.messages)
         self.tokens.append(tokens)
-        content = self._wire.body(replace(request, tools=()), "m", Dialect()).content
+        content = self._wire.body(replace(request, tools=()), "m", Quirks()).content
         self.sizes.append(len(content))
         self.same.append(_same(self._before, content))
         self._before = content

@@ -8,11 +8,12 @@ from typing import Any, Final, Literal, TypeAlias
 
 from stormclaw.errors import ErrorClass, ProviderError
 from stormclaw.protocol.messages import Usage
-from stormclaw.protocol.provider import ChatResponse, Delta, Text, Thinking
+from stormclaw.protocol.provider import ChatResponse, Delta, Text, Thinking, Withdrawn
 from stormclaw.providers._errors import error_in_band
 from stormclaw.providers._fragments import Fragments
 from stormclaw.providers._reasoning import Reasoning
 from stormclaw.providers._surrogates import Seam
+from stormclaw.providers._think_tags import ThinkTags
 from stormclaw.providers._usage import estimate, usage_of
 
 Finish: TypeAlias = Literal["stop", "tool_calls", "length"]
@@ -53,6 +54,7 @@ class Answer:
         self._text: list[str] = []
         self._thinking: list[str] = []
         self._text_seam, self._thinking_seam = Seam(), Seam()
+        self._tags = ThinkTags()
         self._reasoning = Reasoning()
         self._fragments = Fragments()
         self._usage: Usage | None = None
@@ -118,18 +120,50 @@ class Answer:
 
     def _add(self, delta: Mapping[str, Any]) -> Iterator[Delta]:
         content, thought = _content(delta.get("content"))
-        thought = self._reasoning.take(delta) or thought
-        if thought and (thought := self._thinking_seam.join(thought)):
-            self._thinking.append(thought)
-            yield Thinking(thought)
+        yield from self._think(self._reasoning.take(delta) or thought)
         if not content and isinstance(refusal := delta.get("refusal"), str):
             content = refusal
-        if content and (content := self._text_seam.join(content)):
-            self._text.append(content)
-            yield Text(content)
+        if content:
+            # Who shows reasoning apart from the answer does not put it there in tags as well.
+            if self._apart:
+                inside, content = "", self._tags.close()[1] + content
+            else:
+                inside, content = self._tags.take(content)
+            yield from self._think(inside)
+            yield from self._say(content)
         fragments = delta.get("tool_calls")
         for fragment in fragments if isinstance(fragments, list) else ():
             self._fragments.add(fragment)
+
+    @property
+    def _apart(self) -> bool:
+        return bool(self._thinking) and not self._tags.began
+
+    def _think(self, piece: str) -> Iterator[Delta]:
+        if piece and (piece := self._thinking_seam.join(piece)):
+            self._thinking.append(piece)
+            yield Thinking(piece)
+
+    def _say(self, piece: str) -> Iterator[Delta]:
+        if piece and (piece := self._text_seam.join(piece)):
+            self._text.append(piece)
+            yield Text(piece)
+
+    def close(self) -> Iterator[Delta]:
+        """Nothing more comes: yield what was held back.
+
+        A tag that was never closed was none: what stood behind it is the answer.
+        """
+        never_closed = self._tags.inside and self._finish.lower() not in LENGTH
+        if never_closed and self.finished and not self._fragments:
+            thought = "".join(self._thinking)
+            self._thinking.clear()
+            yield Withdrawn("what looked like thinking was the answer")
+            yield from self._say(f"{self._tags.opening}{thought}")
+            return
+        inside, content = self._tags.close()
+        yield from self._think(inside)
+        yield from self._say(content)
 
     def _count(self, usage: object) -> None:
         self._usage = usage_of(usage) or self._usage

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from typing import Final
 
 from stormclaw.errors import ErrorClass, ProviderError
 from stormclaw.providers._envelope import Complaint, read_complaint
-from stormclaw.providers._retry_after import retry_after
+from stormclaw.providers._retry_after import MAX_WAIT_S, retry_after
 from stormclaw.providers.recovery import with_hint
 
 
@@ -37,6 +38,17 @@ class Rule:
 _ABOUT_SIZE: Final = frozenset({0, 400, 404, 413, 422, 500})
 
 RULES: Final[tuple[Rule, ...]] = (
+    # The form of an id, which OpenAI calls a text that is too long.
+    Rule(
+        "bad_request", r"tool_calls\[\d+\]\.id|tool[_ ]call[_ ]?id", frozenset({0, 400, 422, 500})
+    ),
+    Rule(
+        "tools_unsupported",
+        r"support tool use|(does not|doesn't|do not) support (tools|tool use|tool calling|function)"
+        r"|(tool(s| use| calling)?|function calling) (is|are) not (supported|enabled)"
+        r"|--enable-auto-tool-choice|tools? param requires --jinja|--jinja.{0,40}tools",
+        frozenset({0, 400, 404, 405, 422, 500, 501}),
+    ),
     Rule(
         "context_length",
         r"context_length|maximum context|context (window|size|length)|exceed_context_size"
@@ -90,10 +102,6 @@ RULES: Final[tuple[Rule, ...]] = (
 )
 
 SPECIAL_HINTS: Final[tuple[tuple[str, str], ...]] = (
-    (
-        r"support tool use|does not support (tools|function)",
-        "this model cannot use tools; /model takes another",
-    ),
     (r"try pulling it", "`ollama pull MODEL` gets it, or /model takes another"),
     (r"no models? loaded", "load a model in the server first"),
     (r"--enable-auto-tool-choice", "start vLLM with the two options it names"),
@@ -129,6 +137,8 @@ def _classed(complaint: Complaint, wait_s: float | None) -> ProviderError:
     said = f"{complaint.marks} {complaint.message.lower()}"
     kind = _kind(complaint, said, wait_s)
     hint = next((hint for words, hint in SPECIAL_HINTS if re.search(words, said)), "")
+    if kind == "rate_limit" and wait_s is not None and wait_s > MAX_WAIT_S:
+        hint = hint or f"it asks to wait {_span(wait_s)}; /model takes another model meanwhile"
     return with_hint(ProviderError(kind, complaint.message, hint=hint, retry_after_s=wait_s))
 
 
@@ -144,3 +154,9 @@ def _kind(complaint: Complaint, said: str, wait_s: float | None) -> ErrorClass:
     if status >= 500:
         return "server"
     return "bad_request" if status >= 400 else "provider"
+
+
+def _span(seconds: float) -> str:
+    """A long wait in words: `5 minutes`, `2 hours`."""
+    minutes = math.ceil(seconds / 60)
+    return f"{minutes} minutes" if minutes < 120 else f"{round(minutes / 60)} hours"

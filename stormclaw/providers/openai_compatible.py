@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import aclosing
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from stormclaw.config.settings import ModelSettings
@@ -24,29 +22,39 @@ from stormclaw.protocol.provider import (
     ChatResponse,
     Delta,
     Provider,
+    Remark,
     Retrying,
     Text,
     Thinking,
+    Withdrawn,
 )
 from stormclaw.providers._answer import Answer
-from stormclaw.providers._dialect import adapted
-from stormclaw.providers._failures import broken_connection
-from stormclaw.providers._openai_client import OpenAIClient, Target, is_transport_error, model_ids
+from stormclaw.providers._exchange import Exchange
+from stormclaw.providers._mends import mended
+from stormclaw.providers._openai_client import OpenAIClient, Target, model_ids
+from stormclaw.providers._own_quirks import own_quirks
+from stormclaw.providers._printed_calls import amended
 from stormclaw.providers._retry_after import wait_before_retry
-from stormclaw.providers._sse import DONE, EventReader
+from stormclaw.providers._routing import check_routing
 from stormclaw.providers._wire import Body, Wire
-from stormclaw.providers.presets import Dialect, by_name, by_url, known_window
+from stormclaw.providers.presets import by_address, by_name, by_url, known_window
+from stormclaw.providers.quirks import Quirks, quirks_of
 from stormclaw.providers.recovery import with_hint
 
-if TYPE_CHECKING:
-    import httpx2
 
-SLICE_S: Final = 0.004
-"""How long a burst of chunks may hold the event loop before others get their turn."""
-DRAIN_S: Final = 0.05
-"""How long to wait for the end of the body after `[DONE]`, so that the connection can be kept."""
-GRACE_S: Final = 5.0
-"""How long to wait for usage and `[DONE]` after a finish reason."""
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """One way a request is said.
+
+    Attributes:
+        model: Who is asked.
+        quirks: How.
+        body: What goes out.
+    """
+
+    model: str
+    quirks: Quirks
+    body: Body
 
 
 class OpenAICompatible(Provider):
@@ -57,7 +65,10 @@ class OpenAICompatible(Provider):
         settings: Where it is and what to send.
         key: The API key; None sends none.
         backoff_s: First wait before a retry.
-        dialect: How the server speaks; None for what its address is known for.
+        quirks: How the server speaks; None for what its address and its models are known for.
+
+    Raises:
+        ConfigError: There are quirks nobody knows, or a routing nobody heeds.
     """
 
     def __init__(
@@ -67,14 +78,19 @@ class OpenAICompatible(Provider):
         key: str | None,
         *,
         backoff_s: float = 0.5,
-        dialect: Dialect | None = None,
+        quirks: Quirks | None = None,
     ) -> None:
         self.name = name
         self.model = settings.model
         self._settings = settings
         self._backoff_s = backoff_s
+        self._quirks = quirks
+        self._own = own_quirks(settings.quirks, name)
+        self._learnt: dict[str, Quirks] = {}
+        known = by_address(name, settings.base_url)
+        self._server = known.name if known else ""
+        check_routing(name, settings, routes=self._speech(self.model).routing)
         preset = by_url(settings.base_url)
-        self._dialect = dialect or (preset.dialect if preset else Dialect())
         headers = {**(preset.headers if preset else {}), **settings.headers}
         is_openai = preset is not None and preset.name == "openai"
         key = (key or "").strip() or None
@@ -85,6 +101,7 @@ class OpenAICompatible(Provider):
             self._key_problem = f"there is no key for {name}"
         self._client = OpenAIClient(Target(settings.base_url, key, headers, is_openai))
         self._wire = Wire(name, settings)
+        self._exchange = Exchange(name, settings, self._client)
 
     def capabilities(self) -> Capabilities:
         """From the settings, else from a table of well-known models."""
@@ -105,135 +122,92 @@ class OpenAICompatible(Provider):
         await self._client.close()
 
     async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta | ChatResponse, None]:
-        """One answer; as long as nothing was shown, what passes by itself is tried again.
+        """One answer; what was refused is said otherwise, what passes by itself is tried again.
+
+        Text of an answer that broke off is withdrawn before another one begins.
 
         Raises:
             ProviderError: With class, hint and what had arrived.
         """
         tries = 0
+        attempt = await self._attempt(request)
         while True:
             shown = False
             try:
-                async with aclosing(self._speak(request)) as items:
+                async with aclosing(self._answer(request, attempt)) as items:
                     async for item in items:
                         shown = shown or isinstance(item, Text | Thinking)
                         yield item
                 return
             except ProviderError as error:
-                limit = 0 if shown else self._settings.max_retries
-                wait_s = wait_before_retry(error, tries, limit, self._backoff_s)
-                if wait_s is None:
-                    raise with_hint(error) from None
+                # Nothing can be said otherwise in the middle of an answer.
+                other = None if shown else self._otherwise(request, attempt, error)
+                if other is None:
+                    wait_s = wait_before_retry(
+                        error, tries, self._settings.max_retries, self._backoff_s
+                    )
+                    if wait_s is None:
+                        raise with_hint(error) from None
                 reason = str(error)
+            if other is not None:
+                attempt, remark = other
+                if remark:
+                    yield Remark(remark)
+                continue
             tries += 1
-            yield Retrying(reason, wait_s)
-            await asyncio.sleep(wait_s)
+            if shown:
+                yield Withdrawn(reason)
+            yield Retrying(reason, wait_s or 0.0)
+            await asyncio.sleep(wait_s or 0.0)
 
-    async def _speak(self, request: ChatRequest) -> AsyncGenerator[Delta | ChatResponse, None]:
-        """One try; a field the server does not know is left out and the rest said again."""
+    async def _attempt(self, request: ChatRequest) -> _Attempt:
         if self._key_problem:
             raise ProviderError("auth", self._key_problem, hint="/connect takes one")
         model = request.model or self.model or await self._first_model()
-        while True:
-            dialect = self._dialect
-            body = self._wire.body(request, model, dialect)
-            try:
-                async with aclosing(self._answer(request, model, body)) as items:
-                    async for item in items:
-                        yield item
-                return
-            except ProviderError as error:
-                other = adapted(dialect, error, body.fields, echoed=body.echoed, marked=body.marked)
-                if other is None:
-                    raise
-                # Sub-agents share this provider: one of them may have learnt something meanwhile.
-                if self._dialect is dialect:
-                    self._dialect = other
+        quirks = self._speech(model)
+        return _Attempt(model, quirks, self._wire.body(request, model, quirks))
+
+    def _speech(self, model: str) -> Quirks:
+        """How to speak to a model: as learnt, as told, or as it is known for."""
+        learnt = self._learnt.get(model) or self._quirks
+        return learnt or quirks_of(self._server, model, self._own)
+
+    def _otherwise(
+        self, request: ChatRequest, attempt: _Attempt, error: ProviderError
+    ) -> tuple[_Attempt, str] | None:
+        """The same request in other words, and what to tell of it; None when no other is known."""
+        found = mended(attempt.quirks, error, attempt.body)
+        if found is None:
+            return None
+        body = self._wire.body(request, attempt.model, found.quirks)
+        if body.content == attempt.body.content:
+            return None
+        # Sub-agents share this provider: one of them may have learnt something meanwhile.
+        if self._speech(attempt.model) == attempt.quirks:
+            self._learnt[attempt.model] = found.quirks
+        return _Attempt(attempt.model, found.quirks, body), found.remark
 
     async def _answer(
-        self, request: ChatRequest, model: str, body: Body
+        self, request: ChatRequest, attempt: _Attempt
     ) -> AsyncGenerator[Delta | ChatResponse, None]:
-        """One HTTP exchange."""
-        answer = Answer(model, self.name)
-        response = await self._post(body)
-        try:
-            async with aclosing(self._chunks(response, answer)) as chunks:
-                async for chunk in chunks:
-                    if chunk is DONE:
-                        answer.end()
-                        continue
-                    for delta in answer.feed(chunk):
-                        yield delta
-        except ProviderError as error:
-            error.partial = error.partial or answer.text
-            raise
-        finally:
-            # Not read to its end, the response takes its connection with it: the server notices.
-            await response.aclose()
-        yield answer.response(sent_bytes=len(body.content), taken=_call_ids(request))
+        """One HTTP exchange, its calls under their own names."""
+        body = attempt.body
+        answer = Answer(attempt.model, self.name)
+        async with aclosing(self._exchange.say(body.content, answer)) as deltas:
+            async for delta in deltas:
+                yield delta
+        taken = tuple(_call_ids(request))
+        response = answer.response(sent_bytes=len(body.content), taken=taken)
+        if self._fell_back(attempt.model, response.model):
+            response = replace(response, echo="")
+        calls = tuple(map(body.toolbox.returned, response.tool_calls))
+        for item in amended(replace(response, tool_calls=calls), request.tools, taken):
+            yield item
 
-    async def _chunks(self, response: httpx2.Response, answer: Answer) -> AsyncGenerator[Any, None]:
-        """Parsed events; a burst lets the event loop breathe."""
-        reader = EventReader()
-        async with aclosing(self._blocks(response, answer)) as blocks:
-            async for block in blocks:
-                began = time.monotonic()
-                for chunk in reader.feed(block):
-                    yield chunk
-                    if chunk is DONE:
-                        break
-                    if time.monotonic() - began > SLICE_S:
-                        await asyncio.sleep(0)
-                        began = time.monotonic()
-        if not answer.ended:
-            for chunk in reader.close():
-                yield chunk
-            if reader.whole:
-                yield DONE
-
-    async def _blocks(
-        self, response: httpx2.Response, answer: Answer
-    ) -> AsyncGenerator[bytes, None]:
-        """The bytes as they come, watched for silence."""
-        async with aclosing(response.aiter_bytes()) as blocks:
-            while True:
-                try:
-                    async with asyncio.timeout(self._patience_s(answer)):
-                        block = await anext(blocks)
-                except StopAsyncIteration:
-                    return
-                except TimeoutError:
-                    if answer.finished:
-                        return
-                    raise self._silence() from None
-                except Exception as error:
-                    if not is_transport_error(error):
-                        raise
-                    if answer.finished:
-                        return
-                    place = self._settings.base_url
-                    raise broken_connection(error, place, partial=answer.text) from error
-                if not answer.ended:
-                    yield block
-
-    def _patience_s(self, answer: Answer) -> float | None:
-        if answer.ended:
-            return DRAIN_S
-        return GRACE_S if answer.finished else self._settings.idle_timeout_s or None
-
-    async def _post(self, body: Body) -> httpx2.Response:
-        # The first time this imports the SDK, which is no silence of the server's.
-        await self._client.ready()
-        try:
-            async with asyncio.timeout(self._settings.idle_timeout_s or None):
-                return await self._client.post(body.content)
-        except TimeoutError:
-            raise self._silence() from None
-
-    def _silence(self) -> ProviderError:
-        waited = f"{self._settings.idle_timeout_s:g}s"
-        hint = f"send it again; providers.models.{self.name}.idle_timeout_s waits longer"
-        return ProviderError("timeout", f"{self.name} sent nothing for {waited}", hint=hint)
+    def _fell_back(self, asked: str, served: str) -> bool:
+        """Whether a fallback answered: what it signed is worth nothing to the model asked for."""
+        others = (name for name in self._settings.routing.models if name != asked)
+        return any(served.startswith(name) for name in others)
 
     async def _first_model(self) -> str:
         """What a server without a configured model has to offer; asked once."""

@@ -5,41 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Final, Literal
+from typing import Final
 from urllib.parse import urlsplit
 
 from stormclaw.config.settings import ModelSettings
-from stormclaw.providers._caching import OPENROUTER, Caching
 
 KIND: Final = "openai-compatible"
-
-
-@dataclass(frozen=True, slots=True)
-class Dialect:
-    """How one server speaks; what it refuses at run time is dropped for the session.
-
-    Attributes:
-        token_field: What the output limit is called; "" when it may not be sent.
-        stream_options: Whether usage must be asked for.
-        reasoning: How the effort is spelled: `effort` as `reasoning_effort`, `object` as
-            `reasoning: {effort}`, `thinking` as `thinking: {type}`, `off` not at all.
-        echo: Whether plain reasoning may go back; signed details always do.
-        empty_reasoning: Whether calls without reasoning need an empty `reasoning_content`.
-        ids: What call ids may look like: `any`, `nine` letters and digits, `forty` characters.
-        plain_schemas: Whether tool schemas are cut down to what Gemini knows.
-        cache: The models whose prompt cache is told what to keep, and how; empty for none.
-        refused: Further fields of body or message this server has refused.
-    """
-
-    token_field: str = "max_tokens"  # noqa: S105 (no password)
-    stream_options: bool = True
-    reasoning: Literal["effort", "object", "thinking", "off"] = "effort"
-    echo: bool = True
-    empty_reasoning: bool = False
-    ids: Literal["any", "nine", "forty"] = "any"
-    plain_schemas: bool = False
-    cache: tuple[Caching, ...] = ()
-    refused: frozenset[str] = frozenset()
+LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +25,6 @@ class Preset:
         model: A sensible model; "" asks the server what it has.
         key_envs: Environment variables that may hold the key, most usual first.
         key_url: Where a key can be had; "" for local servers.
-        dialect: How it speaks.
         headers: Sent with every request.
     """
 
@@ -63,7 +34,6 @@ class Preset:
     model: str = ""
     key_envs: tuple[str, ...] = ()
     key_url: str = ""
-    dialect: Dialect = Dialect()
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -87,8 +57,6 @@ class Preset:
         )
 
 
-_OPENROUTER: Final = Dialect(stream_options=False, reasoning="object", cache=OPENROUTER)
-_OPENAI: Final = Dialect(token_field="max_completion_tokens", ids="forty")  # noqa: S106
 _ATTRIBUTION: Final[Mapping[str, str]] = MappingProxyType(
     {"HTTP-Referer": "https://github.com/stormclaw/stormclaw", "X-Title": "StormClaw"}
 )
@@ -101,7 +69,6 @@ PRESETS: Final[tuple[Preset, ...]] = (
         "anthropic/claude-sonnet-4.5",
         ("OPENROUTER_API_KEY",),
         "https://openrouter.ai/settings/keys",
-        _OPENROUTER,
         _ATTRIBUTION,
     ),
     Preset(
@@ -111,7 +78,6 @@ PRESETS: Final[tuple[Preset, ...]] = (
         "gpt-5.1",
         ("OPENAI_API_KEY",),
         "https://platform.openai.com/api-keys",
-        _OPENAI,
     ),
     Preset(
         "gemini",
@@ -120,7 +86,6 @@ PRESETS: Final[tuple[Preset, ...]] = (
         "gemini-2.5-pro",
         ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         "https://aistudio.google.com/apikey",
-        Dialect(echo=False, plain_schemas=True),
     ),
     Preset(
         "mistral",
@@ -129,7 +94,6 @@ PRESETS: Final[tuple[Preset, ...]] = (
         "mistral-medium-latest",
         ("MISTRAL_API_KEY",),
         "https://console.mistral.ai/api-keys",
-        Dialect(stream_options=False, reasoning="off", echo=False, ids="nine"),
     ),
     Preset(
         "deepseek",
@@ -138,7 +102,6 @@ PRESETS: Final[tuple[Preset, ...]] = (
         "deepseek-chat",
         ("DEEPSEEK_API_KEY",),
         "https://platform.deepseek.com/api_keys",
-        Dialect(reasoning="thinking", empty_reasoning=True),
     ),
     Preset(
         "groq",
@@ -147,7 +110,6 @@ PRESETS: Final[tuple[Preset, ...]] = (
         "openai/gpt-oss-120b",
         ("GROQ_API_KEY",),
         "https://console.groq.com/keys",
-        Dialect(token_field="max_completion_tokens", echo=False),  # noqa: S106
     ),
     Preset(
         "together",
@@ -156,7 +118,6 @@ PRESETS: Final[tuple[Preset, ...]] = (
         "openai/gpt-oss-120b",
         ("TOGETHER_API_KEY",),
         "https://api.together.ai/settings/api-keys",
-        Dialect(echo=False),
     ),
     Preset(
         "zai",
@@ -165,7 +126,6 @@ PRESETS: Final[tuple[Preset, ...]] = (
         "glm-4.6",
         ("ZAI_API_KEY",),
         "https://z.ai/manage-apikey/apikey-list",
-        Dialect(reasoning="thinking"),
     ),
     Preset(
         "moonshot",
@@ -174,7 +134,6 @@ PRESETS: Final[tuple[Preset, ...]] = (
         "kimi-k2-turbo-preview",
         ("MOONSHOT_API_KEY",),
         "https://platform.moonshot.ai/console/api-keys",
-        Dialect(reasoning="off"),
     ),
     Preset(
         "github",
@@ -183,7 +142,6 @@ PRESETS: Final[tuple[Preset, ...]] = (
         "openai/gpt-4.1",
         ("GITHUB_MODELS_TOKEN",),
         "https://github.com/settings/personal-access-tokens",
-        Dialect(echo=False, ids="forty"),
     ),
     Preset("ollama", "Ollama", "http://127.0.0.1:11434/v1"),
     Preset("lmstudio", "LM Studio", "http://127.0.0.1:1234/v1"),
@@ -218,6 +176,26 @@ def by_url(base_url: str) -> Preset | None:
     """The hosted preset a configured address belongs to; None for local and unknown servers."""
     host = urlsplit(base_url).netloc.lower()
     return next((preset for preset in PRESETS if preset.needs_key and preset.host == host), None)
+
+
+def by_address(name: str, base_url: str) -> Preset | None:
+    """The preset a provider is spoken to like: its address decides, then its name.
+
+    Args:
+        name: Our name of the provider.
+        base_url: Where it answers; a usual port of this machine tells as much as a host.
+    """
+    hosted = by_url(base_url)
+    if hosted is not None:
+        return hosted
+    address = urlsplit(base_url)
+    if address.hostname not in LOOPBACK:
+        return next((preset for preset in local() if preset.name == name), None)
+    called = by_name(name)
+    if called is not None and not called.needs_key:
+        return called
+    port = f":{address.port}"
+    return next((preset for preset in local() if preset.host.endswith(port)), None)
 
 
 def local() -> Iterable[Preset]:

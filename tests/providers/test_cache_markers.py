@@ -28,11 +28,12 @@ from stormclaw.providers._caching import breakpoints
 from stormclaw.providers._usage import usage_of
 from stormclaw.providers._wire import Wire
 from stormclaw.providers.openai_compatible import OpenAICompatible
-from stormclaw.providers.presets import PRESETS, Dialect, by_name
+from stormclaw.providers.presets import PRESETS, by_name
+from stormclaw.providers.quirks import ROWS, Quirks, quirks_of
 
 OPENROUTER = by_name("openrouter")
 assert OPENROUTER is not None
-ROUTED = OPENROUTER.dialect
+ROUTED = ROWS["openrouter"]
 SONNET, QWEN = "anthropic/claude-sonnet-4.5", "qwen/qwen3-coder-plus"
 SYSTEM = "You are told a lot. " * 300
 TOOLS = tuple(
@@ -89,10 +90,10 @@ def unmarked(content: bytes) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def talking(dialect: Dialect = ROUTED, **settings: Any) -> AsyncIterator[Any]:
+async def talking(quirks: Quirks = ROUTED, **settings: Any) -> AsyncIterator[Any]:
     async with serving() as server:
         configured = ModelSettings("openai-compatible", base_url=server.url, **settings)
-        provider = OpenAICompatible("here", configured, "sk-x", backoff_s=0.0, dialect=dialect)
+        provider = OpenAICompatible("here", configured, "sk-x", backoff_s=0.0, quirks=quirks)
         try:
             yield server, provider
         finally:
@@ -117,7 +118,7 @@ async def test_fifty_rounds_each_find_the_last_one_in_the_cache() -> None:
     plain = Wire("here", ModelSettings("openai-compatible"))
     for end, body in zip(ends, bodies, strict=True):
         assert 3 <= len(list(carriers(json.loads(body)))) <= 4
-        without = plain.body(asking(whole[:end]), SONNET, Dialect(reasoning="object")).content
+        without = plain.body(asking(whole[:end]), SONNET, Quirks(reasoning="object")).content
         assert unmarked(body) == {
             name: value for name, value in json.loads(without).items() if name != "stream_options"
         }
@@ -182,7 +183,10 @@ async def test_other_models_get_no_marker(model: str) -> None:
 @pytest.mark.parametrize("preset", [row for row in PRESETS if row.name != "openrouter"])
 def test_other_providers_get_no_marker_whatever_the_model(preset: Any) -> None:
     wire = Wire(preset.name, ModelSettings("openai-compatible"))
-    assert b"cache_control" not in wire.body(asking(rounds(5)), SONNET, preset.dialect).content
+    assert (
+        b"cache_control"
+        not in wire.body(asking(rounds(5)), SONNET, quirks_of(preset.name, SONNET)).content
+    )
 
 
 async def test_qwen_is_told_by_messages_alone() -> None:

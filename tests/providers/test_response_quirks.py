@@ -109,7 +109,6 @@ PLAIN = [
     Plain("second-choice-ignored", stream(
         {"choices": [{"index": 1, "delta": {"content": "no"}}]}, *HELLO
     )),
-    Plain("think-tags", stream(delta("<think>plan</think>Hello"), STOP), "<think>plan</think>Hello"),
     Plain("after-done", raw(HELLO_BYTES, "data: nonsense\n\n")),
     Plain("nonstream-json-200", answer(
         {"model": "served-model", "choices": [

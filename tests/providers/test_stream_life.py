@@ -14,7 +14,14 @@ from byte_server import HELLO, ByteServer, Reply, answer, delta, fragment, raw, 
 from stormclaw.config.settings import ModelSettings
 from stormclaw.errors import ConfigError, ProviderError
 from stormclaw.protocol.messages import UserText
-from stormclaw.protocol.provider import ChatRequest, ChatResponse, Retrying, Text, ToolSpec
+from stormclaw.protocol.provider import (
+    ChatRequest,
+    ChatResponse,
+    Retrying,
+    Text,
+    ToolSpec,
+    Withdrawn,
+)
 from stormclaw.providers.openai_compatible import OpenAICompatible, connect
 
 ASK = ChatRequest("be brief", (UserText("hello"),), (), "a-model")
@@ -76,12 +83,22 @@ async def test_what_does_not_pass_by_itself_is_not_tried_again(
     assert len(server.requests) == 1
 
 
-async def test_nothing_is_tried_again_once_text_was_shown(
+async def test_an_answer_that_breaks_off_is_withdrawn_and_begun_anew(
+    server: ByteServer, connected: Open
+) -> None:
+    server.will(stream(delta("Hel"), done=False, end="reset"), stream(*HELLO))
+    items = await everything(connected())
+    kinds = [Text, Withdrawn, Retrying, Text, Text, ChatResponse]
+    assert [type(item) for item in items] == kinds
+    assert items[-1].final_text == "Hello"  # type: ignore[attr-defined]
+
+
+async def test_without_retries_what_was_shown_is_kept_with_the_error(
     server: ByteServer, connected: Open
 ) -> None:
     server.will(stream(delta("Hel"), done=False, end="reset"), stream(*HELLO))
     with pytest.raises(ProviderError) as caught:
-        await everything(connected())
+        await everything(connected(max_retries=0))
     assert (caught.value.kind, caught.value.partial) == ("connection", "Hel")
     assert len(server.requests) == 1
 

@@ -22,11 +22,12 @@ from stormclaw.protocol.messages import (
 from stormclaw.protocol.provider import ChatRequest, Message, ToolSpec
 from stormclaw.providers._schemas import plain_schema
 from stormclaw.providers._wire import Wire
-from stormclaw.providers.presets import PRESETS, Dialect, by_name, by_url
+from stormclaw.providers.presets import PRESETS, by_name, by_url
+from stormclaw.providers.quirks import ROWS, Quirks
 
 MODEL = "a-model"
 SETTINGS = ModelSettings("openai-compatible")
-PLAIN = Dialect()
+PLAIN = Quirks()
 
 
 def request(*messages: Message, **more: Any) -> ChatRequest:
@@ -35,12 +36,12 @@ def request(*messages: Message, **more: Any) -> ChatRequest:
 
 def sent(
     *messages: Message,
-    dialect: Dialect = PLAIN,
+    quirks: Quirks = PLAIN,
     settings: ModelSettings = SETTINGS,
     **more: Any,
 ) -> Any:
     return json.loads(
-        Wire("here", settings).body(request(*messages, **more), MODEL, dialect).content
+        Wire("here", settings).body(request(*messages, **more), MODEL, quirks).content
     )
 
 
@@ -150,16 +151,13 @@ def test_plain_reasoning_stays_here_where_it_is_refused() -> None:
     echo = json.dumps({"provider": "here", "model": MODEL, "fields": {"reasoning_content": "hm"}})
     messages = (turn("", CALL, echo=echo), outcome("c1"))
     assert sent(*messages)["messages"][1]["reasoning_content"] == "hm"
-    quiet = Dialect(echo=False)
-    assert "reasoning_content" not in sent(*messages, dialect=quiet)["messages"][1]
+    quiet = Quirks(echo=False)
+    assert "reasoning_content" not in sent(*messages, quirks=quiet)["messages"][1]
 
 
 def test_deepseek_gets_an_empty_reasoning_with_calls() -> None:
-    deepseek = by_name("deepseek")
-    assert deepseek is not None
-    messages = sent(turn("", CALL), outcome("c1"), turn("done"), dialect=deepseek.dialect)[
-        "messages"
-    ]
+    deepseek = ROWS["deepseek"]
+    messages = sent(turn("", CALL), outcome("c1"), turn("done"), quirks=deepseek)["messages"]
     assert messages[1]["reasoning_content"] == ""
     assert "reasoning_content" not in messages[3]
 
@@ -178,7 +176,7 @@ def test_call_ids_take_the_form_a_server_wants_on_both_sides(
     form: Any, call_id: str, pattern: str
 ) -> None:
     call = replace(CALL, id=call_id)
-    messages = sent(turn("", call), outcome(call_id), dialect=Dialect(ids=form))["messages"]
+    messages = sent(turn("", call), outcome(call_id), quirks=Quirks(ids=form))["messages"]
     wired = messages[1]["tool_calls"][0]["id"]
     assert messages[2]["tool_call_id"] == wired
     assert re.fullmatch(pattern, wired)
@@ -191,14 +189,14 @@ def test_call_ids_take_the_form_a_server_wants_on_both_sides(
         ("object", "low", {"reasoning": {"effort": "low"}}),
         ("thinking", "low", {"thinking": {"type": "enabled"}}),
         ("thinking", "none", {"thinking": {"type": "disabled"}}),
-        ("off", "high", {}),
+        ("omit", "high", {}),
         ("effort", "", {}),
     ],
 )
 def test_effort_is_spelled_as_the_server_wants(
     reasoning: Any, effort: Any, wired: dict[str, Any]
 ) -> None:
-    body = sent(dialect=Dialect(reasoning=reasoning), settings=replace(SETTINGS, reasoning=effort))
+    body = sent(quirks=Quirks(reasoning=reasoning), settings=replace(SETTINGS, reasoning=effort))
     names = ("reasoning_effort", "reasoning", "thinking")
     assert {name: body[name] for name in names if name in body} == wired
 
@@ -223,7 +221,7 @@ def test_a_requests_temperature_counts_more_than_the_settings() -> None:
 
 def test_refused_fields_are_left_out() -> None:
     settings = replace(SETTINGS, temperature=0.2, extra_body={"top_k": 3})
-    body = sent(settings=settings, dialect=Dialect(refused=frozenset({"top_k", "temperature"})))
+    body = sent(settings=settings, quirks=Quirks(refused=frozenset({"top_k", "temperature"})))
     assert not {"top_k", "temperature"} & body.keys()
 
 
@@ -237,12 +235,12 @@ def test_the_cache_never_shows_an_old_body() -> None:
         (replace(first, tools=(replace(tools[0], description="B."),)), MODEL, PLAIN),
         (replace(first, messages=(*first.messages, turn("", CALL, echo=ECHO))), MODEL, PLAIN),
         (replace(first, messages=(*first.messages, turn("", CALL, echo=ECHO))), "b", PLAIN),
-        (first, MODEL, Dialect(ids="nine")),
+        (first, MODEL, Quirks(ids="nine")),
         (first, MODEL, PLAIN),
     ]
-    for asked, model, dialect in steps:
-        fresh = Wire("here", SETTINGS).body(asked, model, dialect)
-        assert wire.body(asked, model, dialect) == fresh
+    for asked, model, quirks in steps:
+        fresh = Wire("here", SETTINGS).body(asked, model, quirks)
+        assert wire.body(asked, model, quirks) == fresh
 
 
 def test_messages_made_anew_each_time_do_not_pile_up() -> None:
@@ -282,7 +280,7 @@ def test_geminis_schemas_lose_what_it_refuses() -> None:
         },
         "required": ["path"],
     }
-    assert plain_schema(schema) == {
+    assert plain_schema(schema, "gemini") == {
         "type": "object",
         "properties": {
             "path": {"type": "string", "description": "d"},
@@ -311,4 +309,4 @@ def test_openrouter_is_told_who_asks() -> None:
     assert preset is not None
     assert preset.headers["X-Title"] == "StormClaw"
     assert "HTTP-Referer" in preset.headers
-    assert "stream_options" not in sent(dialect=preset.dialect)
+    assert "stream_options" not in sent(quirks=ROWS["openrouter"])
