@@ -25,6 +25,7 @@ NOUNS: Mapping[str, str] = MappingProxyType(
         "agent": "converse line by line, or one turn with -m",
         "config": "validate, show, path",
         "provider": "list, test",
+        "model": "list: windows, prices, abilities",
         "tool": "list, run",
         "policy": "show, test, forget",
         "memory": "list, search, show, clear, reindex",

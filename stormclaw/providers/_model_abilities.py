@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 
@@ -73,6 +74,7 @@ _FAMILIES = tuple((re.compile(start), can) for start, can in FAMILIES)
 _PREFIX = re.compile(r"^(?:[a-z-]+\.)*(?:anthropic|amazon|meta|mistral|openai|qwen|deepseek|zai)\.")
 
 
+@lru_cache(maxsize=4096)
 def abilities(model: str) -> Abilities:
     """What a model is known to be able to do."""
     name = _PREFIX.sub("", model.lower().rpartition("/")[2])

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from stormclaw.providers._model_prices import Clause, Listed, Vendor
@@ -21,32 +20,20 @@ _DOTTED = re.compile(r"(?<=\d)\.(?=\d)")
 _DASHED = re.compile(r"(?<=\d)-(?=\d)(?!\d{3})")
 
 
-@dataclass(frozen=True, slots=True)
-class Shelf:
-    """The models of a vendor, by their lower-case id."""
-
-    vendor: Vendor
-    by_id: Mapping[str, Listed]
-
-    @classmethod
-    def of(cls, vendor: Vendor) -> Shelf:
-        """The shelf of a vendor."""
-        return cls(vendor, {model.id.lower(): model for model in vendor.models})
-
-    def find(self, model: str) -> Listed | None:
-        """The model meant by `model`: by its id in any spelling, else by the list's own rules."""
-        exact = self.by_id.get(model.lower())
-        if exact is not None:
-            return exact
-        tried = tuple(spellings(model))
-        for spelling in tried:
-            if spelling in self.by_id:
-                return self.by_id[spelling]
-        for spelling in tried:
-            for listed in self.vendor.models:
-                if fits(listed.spelled, spelling):
-                    return listed
-        return None
+def find(vendor: Vendor, model: str) -> Listed | None:
+    """The model meant by `model`: by its id in any spelling, else by the list's own rules."""
+    exact = vendor.by_id.get(model.lower())
+    if exact is not None:
+        return exact
+    tried = tuple(spellings(model))
+    for spelling in tried:
+        if spelling in vendor.by_id:
+            return vendor.by_id[spelling]
+    for spelling in tried:
+        for listed in vendor.models:
+            if fits(listed.spelled, spelling):
+                return listed
+    return None
 
 
 def spellings(model: str) -> Iterator[str]:

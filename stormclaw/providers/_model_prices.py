@@ -13,7 +13,7 @@ import builtins
 import importlib.util
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 from functools import cache
 from importlib.machinery import SourceFileLoader
@@ -86,11 +86,23 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Vendor:
-    """Who sells models; `pattern` is a regular expression for the beginning of its addresses."""
+    """Who sells models.
+
+    Attributes:
+        id: In the list.
+        pattern: A regular expression for the beginning of its addresses.
+        models: All there are.
+        by_id: The same by their lower-case id.
+    """
 
     id: str
     pattern: str
     models: tuple[Listed, ...]
+    by_id: Mapping[str, Listed] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        known = {model.id.lower(): model for model in self.models}
+        object.__setattr__(self, "by_id", known)
 
 
 @cache

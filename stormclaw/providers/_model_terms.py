@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 
 from stormclaw.config.settings import ModelSettings
 from stormclaw.providers._model_prices import Vendor
+from stormclaw.providers.choose import BUILT_IN
 from stormclaw.providers.presets import by_name, local
 
 Terms: TypeAlias = Literal["list", "free", "own"]
@@ -47,13 +48,11 @@ COMPOSITES: Final = frozenset({"reliable", "router"})
 
 
 def named_settings(name: str, models: Mapping[str, ModelSettings]) -> ModelSettings | None:
-    """What the configuration or a preset says of a provider's name, or a kind by its own name."""
+    """What a provider's name stands for: the configuration's own, a preset, what is built in."""
     if name in models:
         return models[name]
     preset = by_name(name)
-    if preset is not None:
-        return preset.settings()
-    return ModelSettings(kind=name) if name in KINDS else None
+    return preset.settings() if preset is not None else BUILT_IN.get(name)
 
 
 def members(settings: ModelSettings) -> Iterator[tuple[str, str]]:

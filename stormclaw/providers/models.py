@@ -11,7 +11,6 @@ import asyncio
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 
 from stormclaw.config.settings import ModelSettings
@@ -24,8 +23,8 @@ from stormclaw.providers._model_card import Prices as Prices
 from stormclaw.providers._model_card import Rate as Rate
 from stormclaw.providers._model_card import Source as Source
 from stormclaw.providers._model_file import Key, read_models
-from stormclaw.providers._model_match import FREE_MARK, Shelf, spellings
-from stormclaw.providers._model_prices import Listed, read_list
+from stormclaw.providers._model_match import FREE_MARK, find, spellings
+from stormclaw.providers._model_prices import Listed, Vendor, read_list
 from stormclaw.providers._model_terms import (
     COMPOSITES,
     NOBODY,
@@ -47,7 +46,7 @@ class _Known:
     """What was read."""
 
     own: Mapping[Key, ModelCard]
-    shelves: Mapping[str, Shelf]
+    vendors: Mapping[str, Vendor]
     problems: tuple[Problem, ...] = ()
 
 
@@ -65,9 +64,19 @@ class ModelBook:
         self,
         models: Mapping[str, ModelSettings],
         home: Path,
+        *,
         clock: Callable[[], datetime] = utc_now,
+        prices: Callable[[], Mapping[str, Vendor]] = read_list,
     ) -> None:
-        self._models, self._home, self._clock = models, home, clock
+        """Nothing is read yet.
+
+        Args:
+            models: The configured ways to models, by our name.
+            home: StormClaw's own folder, where `models.json` may be.
+            clock: Tells the moment prices must hold at (UTC).
+            prices: Reads the price list; may block.
+        """
+        self._models, self._home, self._clock, self._prices = models, home, clock, prices
         self._known = _NOTHING_YET
         self._suppliers: dict[str, Supplier] = {}
         self._found: dict[tuple[str, str], Listed | None] = {}
@@ -81,11 +90,15 @@ class ModelBook:
     async def load(self) -> None:
         """Read what there is to know, in a thread; safe to call often, reads once. Never raises."""
         if not self.loaded:
-            self._take(await asyncio.to_thread(_read, self._home))
+            self._take(await asyncio.to_thread(self._read))
 
     def load_here(self) -> None:
         """The same without an event loop; blocks for some 60 ms."""
-        self._take(_read(self._home))
+        self._take(self._read())
+
+    def _read(self) -> _Known:
+        own, problems = read_models(self._home)
+        return _Known(own, self._prices(), problems)
 
     def _take(self, known: _Known) -> None:
         self._known, self.loaded = known, True
@@ -139,20 +152,22 @@ class ModelBook:
     def cards(self, provider: str) -> Iterator[ModelCard]:
         """The models to talk to that are known at a provider: the person's own, then the list's."""
         seen: set[str] = set()
-        for (name, _), own in self._known.own.items():
-            if name == provider:
-                seen.add(own.id.lower())
-                card = self.card(provider, own.id)
-                if card is not None:
-                    yield card
-        shelf = self._known.shelves.get(self._supplier(provider).vendor)
-        for listed in shelf.vendor.models if shelf is not None else ():
-            name = listed.id.lower()
-            if name in seen or listed.retired or not _offered(shelf, listed):
+        for model in self.own_models(provider):
+            seen.add(model.lower())
+            card = self.card(provider, model)
+            if card is not None:
+                yield card
+        vendor = self._known.vendors.get(self._supplier(provider).vendor)
+        for listed in vendor.models if vendor is not None else ():
+            if listed.id.lower() in seen or listed.retired or not _offered(vendor, listed):
                 continue
             card = self.card(provider, listed.id)
             if card is not None:
                 yield card
+
+    def own_models(self, provider: str) -> Iterator[str]:
+        """The models `models.json` has of a provider."""
+        return (own.id for (name, _), own in self._known.own.items() if name == provider)
 
     # Where it comes from -----------------------------------------------------------------------
 
@@ -185,12 +200,12 @@ class ModelBook:
         return card
 
     def _find(self, vendor: str, model: str) -> Listed | None:
-        shelf = self._known.shelves.get(vendor)
-        if shelf is None or not model:
+        seller = self._known.vendors.get(vendor)
+        if seller is None or not model:
             return None
         key = (vendor, model)
         if key not in self._found:
-            self._found[key] = shelf.find(model)
+            self._found[key] = find(seller, model)
         return self._found[key]
 
     def _supplier(self, provider: str) -> Supplier:
@@ -203,8 +218,7 @@ class ModelBook:
         if settings is None or provider in on_the_way:
             return NOBODY
         if settings.kind not in COMPOSITES:
-            vendors = {name: shelf.vendor for name, shelf in self._known.shelves.items()}
-            return supplier_of(settings, vendors)
+            return supplier_of(settings, self._known.vendors)
         # One that does not say which of its members answered: only if all are paid alike.
         inner = {self._supplier_of(name, {*on_the_way, provider}) for name, _ in members(settings)}
         return inner.pop() if len(inner) == 1 else NOBODY
@@ -212,16 +226,6 @@ class ModelBook:
     def runs_here(self, provider: str) -> bool:
         """Whether the provider is a model on this machine, for which nothing is paid."""
         return self._supplier(provider).terms == "free"
-
-
-def _read(home: Path) -> _Known:
-    own, problems = read_models(home)
-    return _Known(own, _shelves(), problems)
-
-
-@cache
-def _shelves() -> Mapping[str, Shelf]:
-    return {name: Shelf.of(vendor) for name, vendor in read_list().items()}
 
 
 def _tabled(card: ModelCard) -> ModelCard:
@@ -240,13 +244,13 @@ def _tabled(card: ModelCard) -> ModelCard:
     )
 
 
-def _offered(shelf: Shelf | None, listed: Listed) -> bool:
+def _offered(vendor: Vendor | None, listed: Listed) -> bool:
     """Whether a model of the list is one to choose: to talk to, and asked for by that id."""
-    if shelf is None or not can_chat(listed.id):
+    if vendor is None or not can_chat(listed.id):
         return False
-    if shelf.vendor.id == "openrouter":
+    if vendor.id == "openrouter":
         asked = "/" in listed.id and not listed.id.startswith("~")
         return asked and (listed.id.endswith(FREE_MARK) or listed.is_priced)
-    if shelf.vendor.id == "google":  # The list's other models are those of Vertex.
+    if vendor.id == "google":  # The list's other models are those of Vertex.
         return listed.is_priced and listed.id.startswith(("gemini", "gemma"))
     return listed.is_priced and FREE_MARK not in listed.id

@@ -152,6 +152,7 @@ SCREENS: Mapping[ScreenName | None, Callable[[StormApp, Answer, str], None]] = {
     "tree": _pushed("tree", "TreeScreen"),
     "receipts": _pushed("receipts", "ReceiptsScreen"),
     "memory": _pushed("memory", "MemoryScreen"),
+    "model": _pushed("model", "ModelScreen"),
     "theme": _pushed("theme", "ThemeScreen"),
     "context": _pushed("context", "ContextScreen"),
     "agents": _agents,

@@ -22,6 +22,7 @@ Place: TypeAlias = Literal[
     "policies",
     "reading",
     "tree",
+    "models",
 ]
 
 
@@ -184,6 +185,16 @@ KEYS: tuple[Key, ...] = (
     Key("tree", "x", "export", "export a session"),
     Key("tree", "left_square_bracket", "pane(-1)", "scroll the right side", "[ ]"),
     Key("tree", "right_square_bracket", "pane(1)"),
+    Key("models", "up", "cursor(-1)", "model above, below", "↑ ↓", priority=True),
+    Key("models", "down", "cursor(1)", priority=True),
+    Key("models", "pageup", "page(-1)", "page", "pgup pgdn", priority=True),
+    Key("models", "pagedown", "page(1)", priority=True),
+    Key("models", "left", "effort(-1)", "think less hard, harder", "← →", priority=True),
+    Key("models", "right", "effort(1)", priority=True),
+    Key("models", "ctrl+home", "edge(0)", "first, last", "ctrl+home end", priority=True),
+    Key("models", "ctrl+end", "edge(-1)", priority=True),
+    Key("models", "enter", "take", "go on with it", priority=True),
+    Key("models", "escape", "leave", "drop the search, then back", priority=True),
 )
 
 HEADINGS: Mapping[Place, str] = {
@@ -200,6 +211,7 @@ HEADINGS: Mapping[Place, str] = {
     "policies": "Context policies, after tab",
     "reading": "The wire, or a node whole",
     "tree": "Sessions and turns, esc esc",
+    "models": "Models, /model",
 }
 
 Situation: TypeAlias = Literal[

@@ -16,7 +16,7 @@ from stormclaw.protocol.messages import Usage
 from stormclaw.providers import _model_prices
 from stormclaw.providers._model_abilities import abilities, can_chat
 from stormclaw.providers._model_card import FREE, Prices, Rate
-from stormclaw.providers._model_match import Shelf, spellings
+from stormclaw.providers._model_match import find, spellings
 from stormclaw.providers._model_prices import Listed, Priced, Vendor
 from stormclaw.providers._model_terms import runs_here
 from stormclaw.providers.models import ModelBook
@@ -26,7 +26,7 @@ MILLION = 1_000_000
 
 
 def a_book(home: Path, **models: ModelSettings) -> ModelBook:
-    book = ModelBook(models, home, lambda: DAY)
+    book = ModelBook(models, home, clock=lambda: DAY)
     book.load_here()
     return book
 
@@ -96,9 +96,9 @@ def test_spellings_come_once_each_and_the_nearest_first() -> None:
 
 def test_another_model_of_the_family_is_not_taken_for_the_one() -> None:
     models = tuple(Listed(name, None, 0, ()) for name in ("m-1", "m-1-mini"))
-    shelf = Shelf.of(Vendor("v", "", models))
-    assert shelf.find("m-1-mini") is models[1]
-    assert shelf.find("m-1-huge") is None
+    vendor = Vendor("v", "", models)
+    assert find(vendor, "m-1-mini") is models[1]
+    assert find(vendor, "m-1-huge") is None
 
 
 def test_the_rules_of_the_list_count_for_models_it_has_under_another_name(tmp_path: Path) -> None:

@@ -1,0 +1,93 @@
+"""The list of models: a picker whose cursor passes over the names of providers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stormclaw.ui.model_lines import (
+    GapLine,
+    HeadLine,
+    ModelLine,
+    OfferLine,
+    head_row,
+    left_of,
+    right_of,
+)
+from stormclaw.ui.rows import Row, Run, spread, width_of
+from stormclaw.ui.widgets.picker import Picker
+
+
+class ModelList(Picker, can_focus=False):
+    """Draws `ModelLine`s; keys come from the screen, since what is typed goes to the search.
+
+    Attributes:
+        items: What stands in it.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(lambda index, width, picked: ((), ()), head=head_row)
+        self.items: Sequence[ModelLine] = ()
+
+    def put(self, items: Sequence[ModelLine], to: str | None = None) -> None:
+        """Show other lines; the cursor goes to the model `to`, else to the first one."""
+        self.items = items
+        at = next(
+            (
+                number
+                for number, line in enumerate(items)
+                if isinstance(line, OfferLine) and to in (None, line.offer.target)
+            ),
+            None,
+        )
+        if at is None:
+            at = next((n for n, line in enumerate(items) if isinstance(line, OfferLine)), 0)
+        self.fill(len(items), at)
+
+    @property
+    def line(self) -> OfferLine | None:
+        """The model the cursor is on."""
+        line = self.items[self.cursor] if self.cursor < len(self.items) else None
+        return line if isinstance(line, OfferLine) else None
+
+    def move_to(self, index: int) -> None:
+        """Pick a model: the next one in that direction, where no model stands at `index`."""
+        index = max(0, min(index, self.count - 1))
+        step = 1 if index >= self.cursor else -1
+        at = index
+        while 0 <= at < self.count and not isinstance(self.items[at], OfferLine):
+            at += step
+        if 0 <= at < self.count:
+            super().move_to(at)
+        elif step < 0:
+            self._show_top()
+
+    def _show_top(self) -> None:
+        """Above the first model there is only the name of its provider: show it."""
+        self._first = 0
+        self.redraw()
+
+    def _keep_in_view(self) -> None:
+        super()._keep_in_view()
+        over = self.cursor
+        while over > 0 and not isinstance(self.items[over - 1], OfferLine):
+            over -= 1
+        if over < self._first and self.cursor - over < self.room:
+            self._first = over
+
+    def _row(self, index: int, width: int) -> Row:
+        line = self.items[index]
+        match line:
+            case GapLine():
+                return Row()
+            case HeadLine(label, state):
+                name = (Run(f"  {label}", "text", "b"), Run(f"  {state}", "muted"))
+                return spread(name, (), width - 2, mark=self.signs.elided)
+            case OfferLine():
+                return self._offer(line, width, picked=index == self.cursor)
+
+    def _offer(self, line: OfferLine, width: int, *, picked: bool) -> Row:
+        lead = Run(f"  {self.signs.selected} ", "accent") if picked else Run("    ")
+        right = right_of(line, width - 6)
+        left = left_of(line, width - 6 - width_of(right) - 2, self.signs.elided)
+        row = spread(left, right, width - 6, mark=self.signs.elided)
+        return Row((lead, *row.runs), "row" if picked else "")
