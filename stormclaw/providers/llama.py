@@ -1,0 +1,298 @@
+"""A model in this process: any GGUF file, through llama.cpp, without a server and without a key.
+
+Every request is a session of its own: the model sees this request's messages and nothing else; what
+it has read before at the same beginning it need not read again. With tools, it is held to a grammar
+in which only valid calls and last words can be written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import logging
+import os
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing
+from pathlib import Path
+from typing import Any, Final
+
+from stormclaw.config.disk import home_dir
+from stormclaw.config.settings import ModelSettings
+from stormclaw.errors import ConfigError, ErrorClass, Problem, ProviderError
+from stormclaw.protocol.messages import ToolCall, Usage
+from stormclaw.protocol.provider import (
+    Capabilities,
+    ChatRequest,
+    ChatResponse,
+    Delta,
+    Provider,
+    Remark,
+    Text,
+    Thinking,
+    ToolSpec,
+)
+from stormclaw.providers._llama_engine import Chunk, Engine, Spec, compile_schema, shelf
+from stormclaw.providers._llama_gguf import BadModelFile, read_window
+from stormclaw.providers._llama_grammar import answer_schema
+from stormclaw.providers._llama_memory import size
+from stormclaw.providers._llama_prompt import echo_of, write
+from stormclaw.providers._llama_reader import Reader
+from stormclaw.providers.local_models import chosen, label_of, parts_of
+
+LOG = logging.getLogger(__name__)
+
+WINDOW: Final = 16_384
+"""Tokens of context unless the configuration says more or the model takes less."""
+ANSWER_TOKENS: Final = 2_048
+"""Longest answer, unless configured."""
+TEMPERATURE: Final = 0.2
+"""A small model that calls tools does better without much chance in it."""
+LONG_READ_S: Final = 20.0
+"""From so many seconds of reading on the person is told how long it will take."""
+
+
+class Llama(Provider):
+    """A local model; it is loaded with the first request or `warm_up`.
+
+    Args:
+        name: Our name for the provider.
+        settings: What the person configured.
+        path: The model's file.
+    """
+
+    def __init__(self, name: str, settings: ModelSettings, path: Path) -> None:
+        self.name = name
+        self._settings = settings
+        self._path = path
+        self._label = label_of(path)
+        self._engine: Engine | None = None
+        self._window = 0
+        self._said_cut = False
+        self._grammars: tuple[tuple[ToolSpec, ...], str] = ((), "")
+
+    @property
+    def model(self) -> str:  # type: ignore[override]
+        """What the model is called, and that it is not there yet while it is loaded."""
+        loading = self._engine is not None and not self._engine.is_loaded
+        return f"{self._label} (loading)" if loading else self._label
+
+    def capabilities(self) -> Capabilities:
+        """Small, with tools; the context is what the file says, within reason."""
+        return Capabilities(context_window=self._context(), small=True)
+
+    async def warm_up(self) -> None:
+        """Load the model."""
+        try:
+            await self._leased().ready()
+        except ProviderError as error:
+            LOG.info("the local model cannot be loaded: %s", error)
+
+    async def close(self) -> None:
+        """Give the model back; the last one who uses it unloads it."""
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await asyncio.to_thread(shelf().give_back, engine)
+
+    async def stream(self, request: ChatRequest) -> AsyncGenerator[Delta | ChatResponse, None]:
+        """One answer, held to the advertised tools if there are any.
+
+        Raises:
+            ProviderError: The model cannot be loaded, or the conversation is too long for it.
+        """
+        engine = self._leased()
+        if not engine.is_loaded:
+            yield Remark(f"loading {self._label}, {size(_bytes(self._path))} ...", "info")
+        head = await engine.ready()
+        prompt = write(request, self._context(), head.control_tokens)
+        if prompt.left_out and not self._said_cut:
+            self._said_cut = True
+            yield Remark(
+                f"the instructions are long for {self._label}: {prompt.left_out:,} characters of "
+                "their middle are not sent"
+            )
+        grammar = await asyncio.to_thread(self._grammar, request.tools)
+        body = self._body(request, prompt.messages, grammar)
+        answer = _Answer(self.name, self._label, request.tools, held=bool(grammar))
+        async with aclosing(engine.ask(body)) as chunks:
+            async for chunk in chunks:
+                for delta in answer.feed(chunk):
+                    yield delta
+        for delta in answer.rest():
+            yield delta
+        yield answer.response()
+
+    def _leased(self) -> Engine:
+        if self._engine is not None and self._engine.failed:
+            shelf().give_back(self._engine)
+            self._engine = None
+        if self._engine is None:
+            threads = self._settings.threads or _cores()
+            spec = Spec(self._path, self._context(), threads, name=self.name)
+            self._engine = shelf().lease(spec)
+        return self._engine
+
+    def _context(self) -> int:
+        if not self._window:
+            try:
+                trained = read_window(self._path)
+            except (BadModelFile, OSError):
+                return self._settings.context_window or WINDOW
+            wanted = self._settings.context_window or WINDOW
+            self._window = min(wanted, trained) if trained else wanted
+        return self._window
+
+    def _grammar(self, tools: tuple[ToolSpec, ...]) -> str:
+        """The grammar for these tools; "" where there are none, or none can be made."""
+        if not tools:
+            return ""
+        if self._grammars[0] != tools:
+            try:
+                self._grammars = (tools, compile_schema(answer_schema(tools)))
+            except (RuntimeError, ValueError) as error:
+                LOG.warning("no grammar for these tools: %s", error)
+                self._grammars = (tools, "")
+        return self._grammars[1]
+
+    def _body(
+        self, request: ChatRequest, messages: tuple[dict[str, str], ...], grammar: str
+    ) -> dict[str, Any]:
+        configured = self._settings.temperature
+        temperature = TEMPERATURE if configured is None else configured
+        return {
+            "messages": list(messages),
+            "temperature": temperature if request.temperature is None else request.temperature,
+            "max_tokens": min(self._settings.max_tokens or ANSWER_TOKENS, self._context() // 2),
+            "stream": True,
+            "stream_options": {"include_usage": True},
+            "return_progress": True,
+            "cache_prompt": True,
+            "chat_template_kwargs": {"enable_thinking": False},
+            **({"grammar": grammar} if grammar else {}),
+            **dict(self._settings.extra_body),
+        }
+
+
+class _Answer:
+    """One answer put together from its chunks."""
+
+    def __init__(
+        self, provider: str, label: str, tools: tuple[ToolSpec, ...], *, held: bool
+    ) -> None:
+        self._provider = provider
+        self._label = label
+        self._acts = bool(tools)
+        self._reader = Reader(frozenset(spec.name for spec in tools), held=held)
+        self._thinking: list[str] = []
+        self._call: ToolCall | None = None
+        self._usage = Usage(cost_usd=0.0)
+        self._finish = ""
+        self._said_reading = False
+
+    def feed(self, chunk: Chunk) -> Iterator[Delta]:
+        """Take one chunk and yield what it adds.
+
+        Raises:
+            ProviderError: The chunk is an error.
+        """
+        if chunk.get("error"):
+            raise _error(chunk, self._reader.shown)
+        if isinstance(progress := chunk.get("prompt_progress"), Mapping):
+            yield from self._reading(progress)
+        self._count(chunk.get("usage"))
+        for choice in chunk.get("choices") or ():
+            self._finish = choice.get("finish_reason") or self._finish
+            delta = choice.get("delta") or {}
+            if thought := delta.get("reasoning_content"):
+                self._thinking.append(thought)
+                yield Thinking(thought)
+            if (piece := delta.get("content")) and (words := self._reader.feed(piece)):
+                yield Text(words)
+
+    def rest(self) -> Iterator[Delta]:
+        """What was held back until the end."""
+        words, self._call = self._reader.end()
+        if words:
+            yield Text(words)
+
+    def response(self) -> ChatResponse:
+        """The finished answer."""
+        cut = self._finish == "length"
+        return ChatResponse(
+            final_text=self._reader.shown,
+            tool_calls=(self._call,) if self._call else (),
+            thinking="".join(self._thinking),
+            usage=self._usage,
+            finish="tool_calls" if self._call else "length" if cut else "stop",
+            model=self._label,
+            echo=echo_of(self._provider, self._reader.raw) if self._acts and not cut else "",
+        )
+
+    def _reading(self, progress: Mapping[str, Any]) -> Iterator[Delta]:
+        """Say once how long a long prompt will take to read."""
+        done = progress.get("processed", 0) - progress.get("cache", 0)
+        left, spent_ms = (
+            progress.get("total", 0) - progress.get("processed", 0),
+            progress.get("time_ms"),
+        )
+        if self._said_reading or done <= 0 or not spent_ms:
+            return
+        self._said_reading = True
+        needed_s = spent_ms / 1_000 / done * left
+        if needed_s >= LONG_READ_S:
+            yield Remark(f"reading {left:,} more tokens, about {needed_s:.0f}s", "info")
+
+    def _count(self, usage: object) -> None:
+        if isinstance(usage, Mapping):
+            details = usage.get("prompt_tokens_details") or {}
+            self._usage = Usage(
+                usage.get("prompt_tokens", 0),
+                usage.get("completion_tokens", 0),
+                details.get("cached_tokens", 0),
+                cost_usd=0.0,
+            )
+
+
+def connect(name: str, settings: ModelSettings, key: str | None) -> Llama:
+    """The local model these settings mean; it is not loaded yet.
+
+    Raises:
+        ConfigError: llama.cpp is not installed, or there is no such model.
+    """
+    if importlib.util.find_spec("xllamacpp") is None:
+        place = f"providers.models.{name}.kind"
+        message = "local models need llama.cpp: pip install 'stormclaw[local]'"
+        raise ConfigError([Problem("configuration", place, settings.kind, message)])
+    return Llama(name, settings, chosen(name, settings, home_dir(os.environ)))
+
+
+def _cores() -> int:
+    """The cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _bytes(path: Path) -> int:
+    parts = (path.with_name(part) for part in parts_of(path.name))
+    return sum(part.stat().st_size for part in parts if part.exists())
+
+
+def _error(chunk: Chunk, partial: str) -> ProviderError:
+    error = chunk["error"]
+    fields = error if isinstance(error, Mapping) else {"message": str(error)}
+    said = str(fields.get("message", "no reason given"))
+    if fields.get("type") == "exceed_context_size_error":
+        return ProviderError(
+            "context_length",
+            f"the conversation is too long for the local model: {said}",
+            hint="/new starts afresh; providers.models.NAME.context_window may allow more",
+            partial=partial,
+        )
+    code = fields.get("code")
+    kind: ErrorClass = "bad_request" if isinstance(code, int) and code < 500 else "server"
+    return ProviderError(
+        kind,
+        f"llama.cpp: {said}",
+        hint="send it again, or take another model with /model",
+        partial=partial,
+    )
