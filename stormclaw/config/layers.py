@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any, assert_never
 
 from stormclaw.config.check import check
+from stormclaw.config.composites import Entry, complaints
 from stormclaw.config.disk import present
 from stormclaw.config.expansion import Folders, expanded
 from stormclaw.config.files import read_yaml
@@ -155,6 +156,8 @@ class _Layers:
                 self._problem(key, first._replace(value=""), f"is missing{allowed}")
             elif kinds and kind.value not in kinds:
                 self._problem(key, kind, f"must be one of{allowed[1:]}")
+        if presets:
+            self._check_composites(names, presets)
         chosen = self._values[("default_provider",)]
         known = ("auto", *names, *sorted(presets))
         if presets and chosen.value not in known:
@@ -162,6 +165,26 @@ class _Layers:
             hint = f"; did you mean {near[0]}?" if near else ""
             allowed = ", ".join(dict.fromkeys(known))
             self._problem(("default_provider",), chosen, f"must be one of {allowed}{hint}")
+
+    def _check_composites(self, names: Collection[str], presets: Collection[str]) -> None:
+        """What providers made of others are made of."""
+
+        def said(name: str, setting: str, otherwise: Any) -> Any:
+            value = self._values.get((*MODELS, name, setting))
+            return otherwise if value is None else value.value
+
+        entries = {
+            name: Entry(
+                said(name, "kind", ""), said(name, "providers", ()), said(name, "routes", {})
+            )
+            for name in names
+        }
+        for found in complaints(entries, presets):
+            key = (*MODELS, found.name)
+            at = self._values.get((*key, found.setting)) or self._values[(*key, "kind")]
+            place = f"{dotted((*key, found.setting))}{found.at}"
+            value = shown(found.value)
+            self.problems.append(Problem(at.origin, place, value, found.message))
 
     def expand(self, folders: Folders) -> dict[str, object]:
         """Fill in `~` and `$VAR` -> the mappings as written, as what was filled in is private."""

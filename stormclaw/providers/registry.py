@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from collections.abc import Sequence
+from types import ModuleType
 from typing import Final
 
 import stormclaw.providers as package
+from stormclaw.config.composites import FIELDS
 from stormclaw.config.settings import ModelSettings
 from stormclaw.errors import ConfigError, Problem
 from stormclaw.protocol.provider import Provider
+from stormclaw.providers._cooldowns import Cooldowns
+from stormclaw.providers._failover import Part
 
 HELPERS: Final = frozenset(
     {
@@ -49,14 +54,39 @@ def connect(name: str, settings: ModelSettings, key: str | None = None) -> Provi
         key: Its API key, None if it needs none or has none.
 
     Raises:
-        ConfigError: There is no such kind, or the settings do not suit it.
+        ConfigError: There is no such kind, it is made of others, or the settings do not suit it.
     """
+    module = _module(name, settings)
+    if settings.kind in FIELDS:
+        place = f"providers.models.{name}.{FIELDS[settings.kind]}"
+        raise ConfigError([Problem("configuration", place, "", "names nobody")])
+    provider: Provider = module.connect(name, settings, key)
+    return provider
+
+
+def compose(
+    name: str, settings: ModelSettings, parts: Sequence[Part], cooldowns: Cooldowns
+) -> Provider:
+    """The provider called `name`, of a kind that is made of others; nothing is sent yet.
+
+    Args:
+        name: Our name for it, as under `providers.models`.
+        settings: What the person configured.
+        parts: Those it is made of, connected; at least one, the usual one first.
+        cooldowns: Who is passed over.
+
+    Raises:
+        ConfigError: There is no such kind.
+    """
+    provider: Provider = _module(name, settings).compose(name, settings, parts, cooldowns)
+    return provider
+
+
+def _module(name: str, settings: ModelSettings) -> ModuleType:
     known = kinds()
     kind = settings.kind.replace("_", "-")
     if kind not in known:
         place = f"providers.models.{name}.kind"
         allowed = f"must be one of {', '.join(known)}"
         raise ConfigError([Problem("configuration", place, settings.kind, allowed)])
-    module = importlib.import_module(f"{package.__name__}.{kind.replace('-', '_')}")
-    provider: Provider = module.connect(name, settings, key)
-    return provider
+    return importlib.import_module(f"{package.__name__}.{kind.replace('-', '_')}")
