@@ -199,6 +199,7 @@ class Runtime(Shelf):
         if self._session is not None:
             await self._session.close()
         await self._shop.provider.close()
+        await self._shop.executors.close()
         await self._shop.walls.close()
         await asyncio.to_thread(self._shop.close)
 

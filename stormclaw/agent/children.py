@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from stormclaw.agent.context.tokens import Gauge
 from stormclaw.agent.context.window import last_text
 from stormclaw.agent.context.working import kept
 from stormclaw.agent.conversation import Conversation
@@ -34,13 +33,14 @@ class Family:
 
     Args:
         converse: Makes the conversation of a new agent.
-        narrow: Gives a child's kit its own tools and prompt: (kit, request, path) -> kit.
+        narrow: Gives a child's kit its own tools, prompt and executor: (kit, request, path) -> kit;
+            ToolFailure where there is no such executor.
     """
 
     def __init__(
         self,
         converse: Callable[[str], Conversation],
-        narrow: Callable[[Kit, SpawnRequest, str], Kit],
+        narrow: Callable[[Kit, SpawnRequest, str], Awaitable[Kit]],
     ) -> None:
         self._converse = converse
         self._narrow = narrow
@@ -73,21 +73,25 @@ class Family:
         """Run a sub-agent to its end.
 
         Raises:
-            ToolFailure: A limit (depth, number, budget) forbids it, or a tool name is unknown.
+            ToolFailure: A limit (depth, number, budget) forbids it, or a tool or an executor is
+                unknown.
             asyncio.CancelledError: The parent was interrupted; the child is stopped first.
         """
         self._check(parent, request)
         path = next(self._free_paths(parent.agent, request.name))
-        conversation = self._converse(path)
-        kit = self.equipped(self._narrow(parent, request, path), conversation)
-        self._conversations[path] = conversation
+        conversation = self._conversations[path] = self._converse(path)
+        try:
+            kit = self.equipped(await self._narrow(parent, request, path), conversation)
+        except BaseException:
+            del self._conversations[path]
+            raise
         inbox = Inbox()
         parent.hub.publish(
             ChildStarted(
                 parent.agent,
                 path,
                 request.task,
-                kit.model,
+                kit.model or kit.provider_name,
                 tuple(kit.tools),
                 kit.purse.limit_usd,
                 kit.purse.limit_tokens,
@@ -146,16 +150,14 @@ def _pass_on_a_cancel() -> None:
         raise asyncio.CancelledError
 
 
-def narrowed(kit: Kit, request: SpawnRequest, path: str, layers: Iterable[Layer]) -> Kit:
+def narrowed(kit: Kit, path: str, layers: Iterable[Layer]) -> Kit:
     """A child's kit: at most the parent's tools, an own purse, nothing read yet."""
     tools = kit.toolset.narrowed(layers)
     return replace(
         kit,
         agent=path,
-        model=request.model or kit.model,
         toolset=tools,
         specs=tools.specs(),
         purse=kit.purse.child(path, kit.family.child_share),
         seen=SeenFiles(),
-        gauge=kit.gauge if request.model in ("", kit.model) else Gauge(),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from stormclaw.agent.executors import Executors
 from stormclaw.agent.instructions import InstructionReader
 from stormclaw.agent.rules import Rules
 from stormclaw.agent.toolset import Channel, toolset
@@ -11,7 +12,9 @@ from stormclaw.agent.walls import Walls
 from stormclaw.agent.workshop import Workshop
 from stormclaw.config.disk import user_home
 from stormclaw.config.place import Place
-from stormclaw.providers.ways import Way
+from stormclaw.errors import ConfigError, Problem
+from stormclaw.providers.choose import known_names, named
+from stormclaw.providers.ways import Way, find_way
 from stormclaw.security import grants
 from stormclaw.security.in_force import policy_in_force
 from stormclaw.security.redact import scrubbed_environ
@@ -73,7 +76,23 @@ def equip(place: Place, way: Way, channel: Channel, walls: Walls, *, attended: b
         walls=walls,
         checkpoints=_checkpoints(place),
         attended=attended,
+        executors=executors(place),
     )
+
+
+def executors(place: Place) -> Executors:
+    """Who can do a task: every way to a model the settings, presets and this machine name."""
+
+    async def find(name: str, model: str, current: str) -> Way:
+        settings = place.settings
+        if name and named(name, settings) is None:
+            there = ", ".join((*settings.providers.models, *known_names()))
+            problem = Problem("executor", "", name, f"no such provider; there are: {there}")
+            raise ConfigError([problem])
+        target = "/".join(filter(None, (name, model)))
+        return await find_way(settings, place.env, place.home, target=target, current=current)
+
+    return Executors(find)
 
 
 def _checkpoints(place: Place) -> Checkpoints | None:

@@ -28,6 +28,13 @@ result.
 Answer in Markdown, short and plain: what you did, what you found, what is open. Name files as \
 path:line. No praise, no filler."""
 
+ACTING = """\
+You work inside StormClaw, for a person who works on the project below. Every call of yours goes \
+through their rules first: a denied call is their decision, so do not try to reach the same by \
+another way; go on without it or say what you need. Do what is asked, completely and no more; say \
+what you did and what is open, short and plain."""
+"""For a program that brings its own tools and its own instructions."""
+
 CHILD = """\
 You are the sub-agent {name}. Another agent gave you one task and reads only your last answer: \
 do the task, then report what you found or did, with file names and line numbers. You cannot \
@@ -51,6 +58,7 @@ def build(
     *,
     agent: str,
     model: str,
+    acts: bool,
     workspace: Path,
     branch: str,
     today: date,
@@ -63,6 +71,7 @@ def build(
     Args:
         agent: Path of the agent it is for.
         model: Name of the model, so that it can say what it is.
+        acts: Whether it is for a program that brings its own tools.
         workspace: Absolute.
         branch: Current git branch, "" outside git.
         today: In the person's time zone.
@@ -70,13 +79,13 @@ def build(
         instructions: Files that count here, most general first.
         notes: Content of MEMORY.md, "" if none.
     """
-    parts = [CORE]
+    parts = [ACTING if acts else CORE]
     if agent != ROOT:
         parts.append(CHILD.format(name=agent.rpartition("/")[2]))
     parts += [f"{INSTRUCTIONS_HEAD}{entry.path}\n\n{entry.text}" for entry in instructions]
     if notes:
         parts.append(f"{NOTES_HEAD}\n\n{notes}")
-    parts.append(_surroundings(model, workspace, branch, today, walled=walled))
+    parts.append(_surroundings(model, workspace, branch, today, walled=walled and not acts))
     return "\n\n".join(parts)
 
 

@@ -14,6 +14,7 @@ from stormclaw.agent.budget import Purse
 from stormclaw.agent.children import Family, narrowed
 from stormclaw.agent.context.tokens import Gauge
 from stormclaw.agent.conversation import Conversation
+from stormclaw.agent.executors import AgentExecutor, Executors
 from stormclaw.agent.history.snapshots import Snapshots
 from stormclaw.agent.hub import Hub
 from stormclaw.agent.instructions import InstructionReader
@@ -72,6 +73,7 @@ class Workshop:
         walls: Around shell commands.
         checkpoints: Snapshots of the workspace, None when they are switched off.
         attended: Whether a person can answer.
+        executors: Who else can do a task.
         leash: Holds the tools that run.
     """
 
@@ -88,6 +90,7 @@ class Workshop:
     walls: Walls
     checkpoints: Checkpoints | None
     attended: bool
+    executors: Executors
     leash: Leash = field(default_factory=Leash)
 
     def open(self, session_id: str = "") -> Session:
@@ -130,7 +133,7 @@ class Workshop:
             asks=Asks(hub, attended=self.attended),
             hub=hub,
             receipts=self.receipts,
-            system_prompt=lambda: self.prompt(ROOT, self.way.model),
+            system_prompt=lambda: self.prompt(ROOT, self.way.model, self.provider),
             spawn=_nobody,
             stopped=lambda: estop.reason(home),
             leash=self.leash,
@@ -174,7 +177,7 @@ class Workshop:
             model=self.way.model,
             toolset=self.toolset,
             specs=self.toolset.specs(),
-            system_prompt=lambda: self.prompt(ROOT, self.way.model),
+            system_prompt=lambda: self.prompt(ROOT, self.way.model, self.provider),
             secrets=settings.security.secrets,
             gauge=Gauge() if kit.model != self.way.model else kit.gauge,
             context=settings.context,
@@ -182,12 +185,13 @@ class Workshop:
             family=settings.agents,
         )
 
-    def prompt(self, agent: str, model: str) -> str:
-        """The system prompt of an agent, as of now."""
+    def prompt(self, agent: str, model: str, provider: Provider) -> str:
+        """The system prompt of an agent that works with this provider, as of now."""
         workspace = self.place.workspace
         return build(
             agent=agent,
-            model=model,
+            model=model or provider.name,
+            acts=provider.capabilities().acts,
             workspace=workspace,
             branch=branch_of(workspace),
             today=datetime.now().astimezone().date(),
@@ -241,16 +245,25 @@ class Workshop:
         key = f"{receipts.hmac_key_env} is not set: no receipt can be sealed, so no tool can run"
         return (*self.toolset.warnings, *((key,) if lacking else ()))
 
-    def _narrow(self, parent: Kit, request: SpawnRequest, path: str) -> Kit:
+    async def _narrow(self, parent: Kit, request: SpawnRequest, path: str) -> Kit:
         registry = self.toolset.registry
+        executor = await self._executor(parent, request)
         layers = child_layers_of(
             self.place.settings,
             self.place.loaded.origins,
             lambda name: canonical(registry, name),
             wanted=request.tools,
+            provider=executor.name if executor else "",
         )
-        child = narrowed(parent, request, path, layers)
-        return replace(child, system_prompt=lambda: self.prompt(path, child.model))
+        child = narrowed(parent, path, layers)
+        child = executor.equipped(child) if executor else child
+        return replace(child, system_prompt=lambda: self.prompt(path, child.model, child.provider))
+
+    async def _executor(self, parent: Kit, request: SpawnRequest) -> AgentExecutor | None:
+        """Who does a sub-agent's work, None for whoever works for its parent."""
+        if not request.executor and request.model in ("", parent.model):
+            return None
+        return await self.executors.get(request.executor, request.model, parent.provider_name)
 
     async def _recall(self, query: str, most: int) -> tuple[Recalled, ...]:
         hits = await asyncio.to_thread(self.memory.search, query, most)

@@ -12,7 +12,13 @@ import asyncio
 import gc
 import sys
 
-from stormclaw.cli.options import add_model, add_turn_limits, place_from
+from stormclaw.cli.options import (
+    add_executor,
+    add_model,
+    add_turn_limits,
+    place_from,
+    target_of,
+)
 from stormclaw.cli.resume import session_to_resume
 
 
@@ -24,6 +30,7 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-r", "--resume", default="", metavar="ID", help="an earlier session")
     add_model(parser)
+    add_executor(parser)
     add_turn_limits(parser)
 
 
@@ -56,7 +63,7 @@ async def _repl(options: argparse.Namespace, session_id: str) -> int:
 
     gc.enable()
     runtime = await open_runtime(
-        place_from(options), "cli", attended=True, target=options.model, session_id=session_id
+        place_from(options), "cli", attended=True, target=target_of(options), session_id=session_id
     )
     try:
         return await Repl(runtime).run()

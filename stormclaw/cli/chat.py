@@ -9,7 +9,13 @@ import sys
 from typing import TYPE_CHECKING
 
 from stormclaw import log
-from stormclaw.cli.options import add_model, add_turn_limits, place_from
+from stormclaw.cli.options import (
+    add_executor,
+    add_model,
+    add_turn_limits,
+    place_from,
+    target_of,
+)
 from stormclaw.config.place import Place, branch_of
 from stormclaw.errors import UsageError
 from stormclaw.providers.choose import DEMO, choose
@@ -33,6 +39,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "-r", "--resume", nargs="?", const=PICK, default="", metavar="ID", help="an earlier session"
     )
     add_model(parser)
+    add_executor(parser)
     add_turn_limits(parser)
 
 
@@ -73,7 +80,7 @@ def _full_screen(options: argparse.Namespace) -> int:
     async def opener() -> Runtime:
         module = await asyncio.to_thread(importlib.import_module, "stormclaw.runtime")
         runtime: Runtime = await module.open_runtime(
-            place, "tui", attended=True, target=options.model, session_id=session_id
+            place, "tui", attended=True, target=target_of(options), session_id=session_id
         )
         return runtime
 

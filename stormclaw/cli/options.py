@@ -17,6 +17,7 @@ VALUED = frozenset(
         "--workdir",
         "-m",
         "--model",
+        "--executor",
         "--autonomy",
         "--permission-mode",
         "--approval-mode",
@@ -63,8 +64,7 @@ def place_from(options: argparse.Namespace, *, must_exist: bool = True) -> Place
         ConfigError: With every problem of every file.
         UsageError: The named workspace is not there.
     """
-    from stormclaw.providers.choose import DEMO
-    from stormclaw.providers.presets import PRESETS
+    from stormclaw.providers.choose import known_names
     from stormclaw.providers.registry import kinds
 
     flags: dict[str, object] = {
@@ -77,7 +77,7 @@ def place_from(options: argparse.Namespace, *, must_exist: bool = True) -> Place
         workspace=options.workspace,
         env=dict(os.environ),
         flags={key: value for key, value in flags.items() if value is not None},
-        presets=(*(preset.name for preset in PRESETS), DEMO),
+        presets=known_names(),
         kinds=kinds(),
         must_exist=must_exist,
     )
@@ -92,6 +92,21 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         metavar="PROVIDER/MODEL",
         help="another model than the configured one",
     )
+
+
+def add_executor(parser: argparse.ArgumentParser) -> None:
+    """The option that names who does the work."""
+    parser.add_argument(
+        "--executor",
+        default="",
+        metavar="NAME",
+        help="who does it: a provider by name, claude, codex, local",
+    )
+
+
+def target_of(options: argparse.Namespace) -> str:
+    """The executor and the model that were asked for, as one target; "" for what is configured."""
+    return "/".join(filter(None, (getattr(options, "executor", ""), options.model)))
 
 
 def add_turn_limits(parser: argparse.ArgumentParser) -> None:

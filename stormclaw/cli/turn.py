@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from stormclaw.channels.answers import is_command, one_command
 from stormclaw.channels.headless import one_turn
+from stormclaw.cli.options import target_of
 from stormclaw.config.place import Place
 from stormclaw.protocol.asks import Ask, Reply
 from stormclaw.providers.choose import DEMO
@@ -37,7 +38,7 @@ async def turn(
         reply: Answers questions; None when nobody is there.
     """
     runtime = await open_runtime(
-        place, "cli", attended=reply is not None, target=options.model, session_id=session_id
+        place, "cli", attended=reply is not None, target=target_of(options), session_id=session_id
     )
     session = runtime.session
     if runtime.way.name == DEMO:

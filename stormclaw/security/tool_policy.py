@@ -89,6 +89,7 @@ def child_layers_of(
     resolve: Callable[[str], str],
     *,
     wanted: Sequence[str] = (),
+    provider: str = "",
 ) -> tuple[Layer, ...]:
     """What a sub-agent loses on top of what its parent lacks.
 
@@ -97,9 +98,13 @@ def child_layers_of(
         origins: As above.
         resolve: As above.
         wanted: `SpawnRequest.tools`; empty asks for all that the parent has.
+        provider: Name of what answers it where that is not what answers its parent.
     """
-    agents = settings.agents
+    agents, model = settings.agents, settings.providers.models.get(provider)
+    own = f"providers.models.{provider}"
     lists = (
+        (f"{own}.tools_allow", model.tools_allow if model else None, True),
+        (f"{own}.tools_deny", (model.tools_deny or None) if model else None, False),
         ("agents.child_tools_allow", agents.child_tools_allow, True),
         ("agents.child_tools_deny", agents.child_tools_deny or None, False),
     )

@@ -20,6 +20,7 @@ class Args(Struct, frozen=True):
     name: Annotated[str, Meta(description="One short word")] | None = None
     model: str | None = None
     tools: Annotated[tuple[str, ...], Meta(description="Only these")] | None = None
+    executor: str | None = None
 
 
 def _headline(args: Args) -> Headline:
@@ -35,7 +36,9 @@ def _effects(args: Args, ctx: ToolContext) -> tuple[Effect, ...]:
 
 async def _run(args: Args, ctx: ToolContext) -> ToolResult:
     report = await ctx.spawn(
-        SpawnRequest(args.task, args.name or "", args.model or "", args.tools or ())
+        SpawnRequest(
+            args.task, args.name or "", args.model or "", args.tools or (), args.executor or ""
+        )
     )
     return ToolResult(
         _output(report, ctx.max_output_chars),
@@ -68,8 +71,8 @@ def _tokens(usage: Usage) -> str:
 TOOL = Tool(
     name="spawn_agent",
     description=(
-        "Give a task to a sub-agent with its own conversation; returns its final answer. Several "
-        "calls at once work side by side."
+        "Give a task to a sub-agent with its own conversation; returns its answer. Several "
+        "at once work side by side."
     ),
     args=Args,
     headline=_headline,

@@ -190,6 +190,7 @@ def test_the_prompt_names_model_folder_branch_and_date(tmp_path: Path) -> None:
     text = build(
         agent="root/scout",
         model="m-1",
+        acts=False,
         workspace=tmp_path,
         branch="main",
         today=date(2026, 11, 22),

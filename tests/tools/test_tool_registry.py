@@ -22,7 +22,7 @@ read_file     read   ('Read', 'file_read')                    read_file{path: st
 recall        recall ('memory.read', 'working_memory_read')   recall{what?: string, offset?: integer, limit?: integer}
 remember      keep   ('memory.write', 'memory_write_session', 'working_memory_write') remember{key: string, value: string}
 shell_exec    shell  ('shell', 'Bash')                        shell_exec{command: string, timeout?: integer}
-spawn_agent   agent  ('Task',)                                spawn_agent{task: string, name?: string, model?: string, tools?: array}
+spawn_agent   agent  ('Task',)                                spawn_agent{task: string, name?: string, model?: string, tools?: array, executor?: string}
 time          time   ()                                       time{}
 todo          plan   ('todo_write', 'TodoWrite', 'update_plan') todo{steps: array}
 web_search    search ('WebSearch',)                           web_search{query: string, count?: integer}

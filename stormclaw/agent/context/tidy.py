@@ -67,7 +67,7 @@ def request(kit: Kit, conversation: Conversation) -> ChatRequest:
         messages=messages,
         tools=kit.specs,
         model=kit.model,
-        metadata={"agent": kit.agent},
+        metadata={"agent": kit.agent, "purpose": "work" if kit.is_root else "subagent"},
     )
 
 
