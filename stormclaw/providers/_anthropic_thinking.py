@@ -94,7 +94,7 @@ def ways(model: Model, effort: str, most: int) -> tuple[Thinking, ...]:
     budgeted = _budgeted(model, effort, most)
     if model.form == "adaptive":
         return (*_adaptive(model, effort), *budgeted[-1:], NOTHING)
-    return (*budgeted, *_adaptive(model, effort)[:1], NOTHING)
+    return (*budgeted, *_adaptive(model, effort)[:1], NOTHING) if budgeted else (NOTHING,)
 
 
 def _without(model: Model) -> tuple[Thinking, ...]:

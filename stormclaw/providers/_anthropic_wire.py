@@ -72,8 +72,11 @@ class Body:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
+    """A message's blocks, and the ids of the calls it makes, or of the one it answers."""
+
     message: Message
     json: bytes
+    ids: tuple[str, ...] = ()
     echo: str = ""
     markable: bool = True
 
@@ -189,9 +192,9 @@ class Wire:
             case AssistantTurn():
                 return self._assistant(message, model)
             case ToolOutcome():
-                return _Kept(message, _result(message))
+                return _result(message, message)
             case Delegation(outcome):
-                return _Kept(message, _result(outcome))
+                return _result(message, outcome)
             case _:
                 assert_never(message)
 
@@ -211,7 +214,8 @@ class Wire:
         thought = [not isinstance(item, str | ToolCall) for item in order]
         # A server takes no marker on thinking.
         markable = bool(blocks) and not thought[-1]
-        return _Kept(turn, b",".join(blocks), turn.echo if any(thought) else "", markable)
+        ids = tuple(_wire_id(call.id) for call in turn.calls)
+        return _Kept(turn, b",".join(blocks), ids, turn.echo if any(thought) else "", markable)
 
 
 class _Talks:
@@ -235,7 +239,7 @@ class _Talks:
             if isinstance(piece.message, AssistantTurn):
                 yield from self._user(b"" if began else _BEFORE)
                 self._said.append(json_)
-                self._waiting |= {_wire_id(call.id): None for call in piece.message.calls}
+                self._waiting |= dict.fromkeys(piece.ids)
             else:
                 yield from self._assistant()
                 self._hear(piece, json_)
@@ -247,8 +251,8 @@ class _Talks:
         outcome = outcome_of(piece.message)
         if outcome is None:
             self._words.append(json_)
-        elif (call_id := _wire_id(outcome.call_id)) in self._waiting:
-            del self._waiting[call_id]
+        elif piece.ids[0] in self._waiting:
+            del self._waiting[piece.ids[0]]
             self._results.append(json_)
         else:
             told = f"(result of {outcome.tool}, which is not shown)\n{outcome.output}"
@@ -291,10 +295,12 @@ def _tool(spec: ToolSpec) -> dict[str, Any]:
     return {"name": spec.name, "description": spec.description, "input_schema": schema}
 
 
-def _result(outcome: ToolOutcome) -> bytes:
+def _result(message: Message, outcome: ToolOutcome) -> _Kept:
+    call_id = _wire_id(outcome.call_id)
     output = outcome.output if outcome.output.strip() else "(no output)"
-    block = {"type": "tool_result", "tool_use_id": _wire_id(outcome.call_id), "content": output}
-    return dumps(block if outcome.status == "done" else block | {"is_error": True})
+    block = {"type": "tool_result", "tool_use_id": call_id, "content": output}
+    failed = {} if outcome.status == "done" else {"is_error": True}
+    return _Kept(message, dumps(block | failed), (call_id,))
 
 
 def _missing(call_id: str) -> bytes:
