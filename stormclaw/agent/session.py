@@ -259,6 +259,7 @@ class Session:
                     self.info,
                     updated=time.time(),
                     cost_usd=self.usage.cost_usd,
+                    cost_estimated=self.usage.cost_estimated,
                     turns=len(turns_on(self._conversation.nodes)),
                 )
             )

@@ -106,6 +106,7 @@ class TurnResult:
                 "reported": self.usage.reported,
             },
             "cost_usd": self.usage.cost_usd,
+            "cost_estimated": self.usage.cost_estimated,
             "is_error": self.is_error,
             "error": {"class": kind, "message": self.message} if self.is_error else None,
             "permission_denials": [

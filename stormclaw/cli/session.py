@@ -47,6 +47,7 @@ def _list(options: argparse.Namespace) -> int:
             "updated": datetime.fromtimestamp(info.updated, UTC).isoformat(timespec="seconds"),
             "turns": info.turns,
             "cost_usd": None if info.cost_usd is None else round(info.cost_usd, 6),
+            "cost_estimated": info.cost_estimated,
             "model": f"{info.provider}/{info.model}",
             "title": info.title,
             "workspace": str(info.workspace),

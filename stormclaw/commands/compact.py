@@ -35,7 +35,7 @@ async def _run(runtime: Runtime, rest: str) -> Answer:
 
 def _told(summary: Summary, count: int) -> str:
     sizes = f"{short(summary.before)} -> {short(summary.after)} tokens"
-    cost, about = summary.usage.cost_usd, "" if summary.usage.reported else "~"
+    cost, about = summary.usage.cost_usd, "~" if summary.usage.cost_estimated else ""
     price = f", {about}${cost:.4f}" if cost else ""
     by = "" if summary.model else ", without a model"
     messages = f"{count} message{'' if count == 1 else 's'}"

@@ -58,6 +58,11 @@ class Usage:
     cache_write_tokens: int = 0
     priced: bool = False
 
+    @property
+    def cost_estimated(self) -> bool:
+        """Whether the cost is known, is more than nothing, and is not what the provider said."""
+        return bool(self.cost_usd) and (self.priced or not self.reported)
+
     def __add__(self, other: Usage) -> Usage:
         """The sum; an unknown cost counts as nothing unless both are unknown."""
         costs = [cost for cost in (self.cost_usd, other.cost_usd) if cost is not None]

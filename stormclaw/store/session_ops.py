@@ -130,14 +130,18 @@ def fit_title(title: str) -> str:
 
 
 def totals(nodes: Iterable[Node]) -> dict[str, float | int | None]:
-    """What `SessionInfo` says of these nodes: `turns`, and `cost_usd` where anybody knows."""
+    """What `SessionInfo` says of these nodes: `turns`, `cost_usd` where anybody knows, and how."""
     usage, turns = NO_USAGE, 0
     for node in nodes:
         if isinstance(node.body, AssistantTurn | Summary | ContextEdit):
             usage = usage + node.body.usage
         elif isinstance(node.body, UserText) and node.agent == ROOT and not node.body.steered:
             turns += 1
-    return {"turns": turns, "cost_usd": usage.cost_usd}
+    return {
+        "turns": turns,
+        "cost_usd": usage.cost_usd,
+        "cost_estimated": usage.cost_estimated,
+    }
 
 
 def _forked(title: str) -> str:

@@ -42,6 +42,7 @@ class SessionInfo:
         provider: Our name of the provider last used.
         version: Of the file, see `VERSION`.
         cost_usd: What it has cost so far, None where nobody knows.
+        cost_estimated: Some of that was worked out by us, from prices or from estimated tokens.
         turns: How often the person spoke.
         origin: Id of the session it was forked from, or where it was imported from; "" for neither.
     """
@@ -57,6 +58,7 @@ class SessionInfo:
     cost_usd: float | None = None
     turns: int = 0
     origin: str = ""
+    cost_estimated: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ def costs_of(app: StormApp, situation: Situation, below: int) -> Costs:
         context=root.context_tokens / root.context_window if root.context_window else None,
         tokens=root.tokens,
         cost_usd=cost if app.session is not None else None,
-        reported=root.usage.reported,
+        cost_estimated=root.usage.cost_estimated,
         budget_usd=root.budget_usd,
         receipts=app.board.receipts if app.session is not None else None,
         chain=app.chain,

@@ -111,7 +111,8 @@ class TreeList(Picker):
     def _used(self, line: SessionLine) -> Sequence[Run]:
         info = line.info
         when = "now" if info.id == self.now_id else last_used(info.updated, self.now)
-        return (Run(when, "muted"), Run(f"{money(info.cost_usd):>{COST}}", "muted"))
+        cost = money(info.cost_usd, estimated=info.cost_estimated)
+        return (Run(when, "muted"), Run(f"{cost:>{COST}}", "muted"))
 
     def _turn(self, line: TurnLine, width: int, picked: bool) -> Sequence[Run]:
         leaf = line.leaf

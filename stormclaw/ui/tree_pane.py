@@ -189,7 +189,7 @@ def session_rows(info: SessionInfo, glimpse: Glimpse | None, paper: Paper, hint:
         ("begun", full_moment(info.created, paper.now)),
         ("used", last_used(info.updated, paper.now)),
         ("turns", str(info.turns) if info.turns else ""),
-        ("cost", money(info.cost_usd)),
+        ("cost", money(info.cost_usd, estimated=info.cost_estimated)),
         ("from", one_line(info.origin)),
         ("id", info.id),
     )

@@ -6,9 +6,9 @@ import pytest
 from scripted import Desk, Ear, call, calls
 
 from stormclaw.channels.result import TurnResult
-from stormclaw.commands.cost import cache_lines, with_known_prices
+from stormclaw.commands.cost import cache_lines, counted, money, said_of, with_known_prices
 from stormclaw.commands.run import run_command
-from stormclaw.protocol.messages import NO_USAGE, AssistantTurn, Note, Usage, UserText
+from stormclaw.protocol.messages import NO_USAGE, ROOT, AssistantTurn, Note, Usage, UserText
 
 COLD = {"input_tokens": 10_000, "output_tokens": 5, "cache_write_tokens": 8_000}
 WARM = {"input_tokens": 10_000, "output_tokens": 5, "cached_tokens": 9_000, "cost_usd": 0.01}
@@ -76,3 +76,115 @@ def test_nothing_is_said_that_is_not_known(
     usage: Usage, priced: Usage, lines: tuple[str, ...]
 ) -> None:
     assert cache_lines(usage, priced) == lines
+
+
+# Reported or estimated ----------------------------------------------------------------------------
+
+CHILD = "root/scout-1"
+SAID = Usage(1000, 50, cost_usd=0.01)
+PRICED = Usage(1000, 50, cost_usd=0.02, priced=True)
+GUESSED = Usage(1000, 50, reported=False)
+GUESSED_COST = Usage(1000, 50, cost_usd=0.03, reported=False, priced=True)
+UNKNOWN = Usage(1000, 50)
+
+
+def by(**usages: tuple[Usage, ...]) -> dict[str, list[AssistantTurn]]:
+    agents = {"root": ROOT, "child": CHILD}
+    return {
+        agents[name]: [AssistantTurn("x", model="m", provider="p", usage=each) for each in parts]
+        for name, parts in usages.items()
+    }
+
+
+def whole(answers: dict[str, list[AssistantTurn]]) -> Usage:
+    return sum((turn.usage for turns in answers.values() for turn in turns), start=NO_USAGE)
+
+
+@pytest.mark.parametrize(
+    ("answers", "cost", "said"),
+    [
+        (by(), "unknown", ("nothing was used yet",)),
+        (
+            by(root=(SAID, SAID)),
+            "$0.0200",
+            ("tokens: as the provider reported them", "cost: as the provider reported it"),
+        ),
+        (
+            by(root=(SAID, PRICED)),
+            "~$0.0300",
+            (
+                "tokens: as the provider reported them",
+                "cost: worked out from a price list where the provider did not say it",
+            ),
+        ),
+        (
+            by(root=(SAID,), child=(GUESSED_COST,)),
+            "~$0.0400",
+            (
+                "tokens: estimated for the answer of sub-agents, whose provider reported no usage",
+                "cost: worked out from a price list where the provider did not say it",
+            ),
+        ),
+        (
+            by(root=(GUESSED,)),
+            "unknown",
+            (
+                "tokens: estimated, the provider reported no usage",
+                "cost: no price is known of p/m; models.json in the StormClaw folder can say it",
+            ),
+        ),
+        (
+            by(root=(SAID, UNKNOWN), child=(GUESSED,)),
+            "~$0.0100",
+            (
+                "tokens: estimated for the answer of sub-agents, whose provider reported no usage",
+                "cost: rests on estimated tokens",
+                "not in it: 2 answers of p/m, whose price is not known",
+            ),
+        ),
+        (
+            by(root=(SAID, GUESSED_COST)),
+            "~$0.0400",
+            (
+                "tokens: estimated for 1 answer that came without a usage report",
+                "cost: worked out from a price list where the provider did not say it",
+            ),
+        ),
+        (
+            by(root=(Usage(10, 5, cost_usd=0.0),)),
+            "$0.0000",
+            ("tokens: as the provider reported them", "cost: nothing to pay"),
+        ),
+    ],
+)
+def test_who_counted_and_who_named_the_cost(
+    answers: dict[str, list[AssistantTurn]], cost: str, said: tuple[str, ...]
+) -> None:
+    usage = whole(answers)
+    assert money(usage) == cost
+    assert said_of(usage, answers) == said
+
+
+def test_one_is_one() -> None:
+    assert (counted(1, "token"), counted(0, "token"), counted(2_000, "token")) == (
+        "1 token",
+        "0 tokens",
+        "2,000 tokens",
+    )
+
+
+@pytest.mark.parametrize(
+    ("usage", "estimated"),
+    [
+        (NO_USAGE, False),
+        (SAID, False),
+        (PRICED, True),
+        (GUESSED, False),
+        (GUESSED_COST, True),
+        (SAID + PRICED, True),
+        (Usage(5, 5, cost_usd=0.0, reported=False), False),
+    ],
+)
+def test_machines_are_told_too(usage: Usage, estimated: bool) -> None:
+    result = TurnResult("s", usage=usage)
+    assert result.to_json()["cost_estimated"] is estimated

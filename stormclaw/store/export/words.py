@@ -136,8 +136,9 @@ def tokens(usage: Usage) -> str:
 
 
 def cost(usage: Usage) -> str:
-    """`$0.42`; "" where nobody knows."""
-    return "" if usage.cost_usd is None else f"${usage.cost_usd:,.4f}"
+    """`$0.4200`, with a `~` where it was estimated; "" where nobody knows."""
+    about = "~" if usage.cost_estimated else ""
+    return "" if usage.cost_usd is None else f"{about}${usage.cost_usd:,.4f}"
 
 
 def remark(body: Note | Summary | ContextEdit | Moved | Label) -> str:

@@ -31,7 +31,7 @@ class Costs:
         said: A few words about what just happened, instead of hints; `said_role` its colour.
         context: Share of the context window in use, None if unknown.
         tokens: Used in this session.
-        cost_usd: None when unknown; `reported` False puts `~` before it.
+        cost_usd: None when unknown; `cost_estimated` puts `~` before it.
         budget_usd: The limit, None for none.
         receipts: In the chain.
         chain: True unbroken, False broken, None not looked at yet.
@@ -50,7 +50,7 @@ class Costs:
     context: float | None = None
     tokens: int = 0
     cost_usd: float | None = None
-    reported: bool = True
+    cost_estimated: bool = False
     budget_usd: float | None = None
     receipts: int | None = None
     chain: bool | None = None
@@ -141,7 +141,7 @@ class Footer(Lines):
 
     def _cost(self, width: int) -> tuple[Run, ...]:
         costs = self.costs
-        amount = money(costs.cost_usd, estimated=not costs.reported and bool(costs.cost_usd))
+        amount = money(costs.cost_usd, estimated=costs.cost_estimated)
         limit = costs.budget_usd
         role = "attention" if limit and (costs.cost_usd or 0) >= 0.8 * limit else "text"
         runs = [Run(amount, role)]

@@ -242,7 +242,7 @@ class Panel(Lines, can_focus=True):
 
 def spent(usage: Usage) -> str:
     """Money, `~` before an estimate of more than nothing."""
-    return money(usage.cost_usd, estimated=not usage.reported and bool(usage.cost_usd))
+    return money(usage.cost_usd, estimated=usage.cost_estimated)
 
 
 def bar(fraction: float, width: int, role: str, signs: Signs) -> tuple[Run, Run]:
