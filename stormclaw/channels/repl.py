@@ -23,6 +23,7 @@ from stormclaw.protocol.events import (
     TextDelta,
     ToolEnded,
     TurnEnded,
+    Withdrawn,
 )
 from stormclaw.protocol.inert import inert
 from stormclaw.protocol.messages import ROOT, AssistantTurn, ContextEdit, Note, Summary
@@ -124,6 +125,8 @@ class Repl:
         match event:
             case TextDelta(agent=agent, text=text) if agent == ROOT:
                 self._write(inert(self._held_back(text), prose=True))
+            case Withdrawn(agent=agent) if agent == ROOT:
+                self._fresh_line()  # What is printed stays; the notice says that it does not count.
             case Committed(agent=agent, node=node) if agent == ROOT:
                 match node.body:
                     case AssistantTurn():
