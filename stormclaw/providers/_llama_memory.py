@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from stormclaw.errors import ProviderError
-from stormclaw.providers.local_models import PULL_SMALL
+from stormclaw.providers.local_models import PULL_SMALL, size
 
 WORKSPACE_BYTES: Final = 300_000_000
 """What llama.cpp takes for computing, about, besides weights and context."""
@@ -70,12 +70,6 @@ def check_memory(name: str, label: str, need: Need, free: int | None) -> None:
         f"memory, {size(free)} are free; it was not loaded",
         hint=", or ".join(steps),
     )
-
-
-def size(count: int) -> str:
-    """Bytes for people: `1.1 GB`."""
-    unit = "GB" if count >= 1e9 else "MB"
-    return f"{count / (1e9 if unit == 'GB' else 1e6):,.{1 if unit == 'GB' else 0}f} {unit}"
 
 
 def free_memory() -> int | None:

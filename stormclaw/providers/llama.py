@@ -34,10 +34,9 @@ from stormclaw.protocol.provider import (
 from stormclaw.providers._llama_engine import Chunk, Engine, Spec, compile_schema, shelf
 from stormclaw.providers._llama_gguf import BadModelFile, read_window
 from stormclaw.providers._llama_grammar import answer_schema
-from stormclaw.providers._llama_memory import size
 from stormclaw.providers._llama_prompt import echo_of, write
 from stormclaw.providers._llama_reader import Reader
-from stormclaw.providers.local_models import chosen, label_of, parts_of
+from stormclaw.providers.local_models import chosen, label_of, parts_of, size
 
 LOG = logging.getLogger(__name__)
 

@@ -81,7 +81,7 @@ def installed(home: Path) -> tuple[LocalModel, ...]:
 
 def _model(folder: Path, path: Path) -> LocalModel | None:
     parts = [path.with_name(name) for name in parts_of(path.name)]
-    if parts[0].name != path.name:
+    if parts[0].name != path.name or path.name.startswith(("mmproj", ".")):
         return None
     try:
         size = sum(part.stat().st_size for part in parts)
@@ -123,7 +123,7 @@ def chosen(name: str, settings: ModelSettings, home: Path) -> Path:
     """
     place = f"providers.models.{name}"
     if settings.path:
-        path = Path(settings.path).expanduser()
+        path = Path(settings.path).expanduser().absolute()
         return path if path.is_file() else _missing(f"{place}.path", settings.path, "no such file")
     if settings.repo or settings.file:
         return _pulled(place, settings, home)
@@ -168,3 +168,9 @@ def free_disk(folder: Path) -> int:
     while not folder.exists():
         folder = folder.parent
     return shutil.disk_usage(folder).free
+
+
+def size(count: int) -> str:
+    """Bytes for people: `1.1 GB`."""
+    unit = "GB" if count >= 1e9 else "MB"
+    return f"{count / (1e9 if unit == 'GB' else 1e6):,.{1 if unit == 'GB' else 0}f} {unit}"

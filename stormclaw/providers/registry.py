@@ -21,6 +21,7 @@ HELPERS: Final = frozenset(
         "check",
         "choose",
         "local_models",
+        "local_pull",
         "models",
         "offers",
         "presets",
