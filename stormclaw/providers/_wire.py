@@ -79,8 +79,7 @@ class Wire:
         if system and quirks.system_role == "user":
             messages, system = (*self._preface(system, messages),), ""
         pieces, ends = self._pieces(messages, model)
-        called = any(isinstance(message, AssistantTurn) and message.calls for message in messages)
-        offered = bool(request.tools) or (quirks.empty_tools and called)
+        offered = bool(request.tools) or (quirks.empty_tools and _called(messages))
         prefix = plain = Prefix(
             self._toolbox.json if offered else b"",
             self._system_json(system) if system else b"",
@@ -198,6 +197,10 @@ class Wire:
         if len(self._kept) > 2 * len(messages) + _SPARE:
             used = {(id(message), model) for message in messages}
             self._kept = {key: kept for key, kept in self._kept.items() if key in used}
+
+
+def _called(messages: Sequence[Message]) -> bool:
+    return any(isinstance(message, AssistantTurn) and message.calls for message in messages)
 
 
 def _merged(options: dict[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:

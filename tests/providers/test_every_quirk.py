@@ -226,8 +226,10 @@ async def listen(provider: OpenAICompatible, request: ChatRequest) -> dict[str, 
                     found |= {"retry": True, "wait": after_s}
                 case ChatResponse():
                     found |= {"response": item, "stop": item.finish}
-                case Remark():
-                    found["remark"] = item.text
+                case Remark(text):
+                    found["remark"] = text
+                case _:
+                    raise AssertionError(f"no server says {item}")
     except ProviderError as broken:
         found |= {"error": broken.kind, "message": str(broken), "hint": broken.hint}
     return found
