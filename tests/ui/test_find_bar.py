@@ -95,6 +95,24 @@ def a_session(bodies: Sequence[Body], **more: Any) -> StageSession:
     return StageSession({ROOT: nodes(bodies), **more})
 
 
+async def test_the_end_stays_in_view_above_the_line(stage: Stages) -> None:
+    """Words may come before the line is on the screen; the view is the same as when they do not."""
+    made = stage(session=a_session(a_talk()))
+    async with made.app().run_test(size=(80, 24)) as pilot:
+        transcript = await opened(made, pilot)
+        await pilot.press("escape")
+        await made.until(pilot, lambda: not transcript.finding)
+        transcript.follow_end()
+        await pilot.pause()
+        main = made.storm.main
+        await main.open_find("nowhere")
+        main.on_find_bar_wanted(FindBar.Wanted("nowhere"))
+        await made.until(pilot, lambda: transcript.found[:4] == ("nowhere", 0, 0, True))
+        await pilot.pause()
+        assert in_view(transcript, "In 29: nothing but water.")
+        assert transcript.scroll_offset.y == transcript.max_scroll_y
+
+
 async def test_it_finds_while_it_is_typed(stage: Stages) -> None:
     made = stage(session=a_session(a_talk()))
     async with made.app().run_test(size=(80, 24)) as pilot:

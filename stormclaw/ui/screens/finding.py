@@ -79,17 +79,29 @@ class FindingScreen(OutwardScreen):
             self.find_bar.count.show(self.transcript.found)
 
     def on_find_bar_wanted(self, message: FindBar.Wanted) -> None:
-        """Other words."""
+        """Other words; nothing is looked for before the line has taken its row."""
         message.stop()
+        bar = self.find_bar
+        if bar is not None and bar.is_on_screen:
+            self._look()
+        else:
+            self.call_after_refresh(self._look)
+
+    def _look(self) -> None:
+        """Look for the words in the line, once the transcript knows its height."""
         if self.transcript is not None:
-            self.transcript.find(message.words)
+            self.transcript.call_later(self._find)
+
+    def _find(self) -> None:
+        if self.transcript is not None and self.find_bar is not None and self.find_bar.display:
+            self.transcript.find(self.find_bar.entry.value)
             self._show_count()
 
     def on_find_bar_step_wanted(self, message: FindBar.StepWanted) -> None:
         """The next one, or the one before."""
         message.stop()
         if self.transcript is not None:
-            self.transcript.find_step(message.direction)
+            self.transcript.call_later(self.transcript.find_step, message.direction)
 
     def on_find_bar_leave_wanted(self) -> None:
         """Read on; n and N go from place to place."""
