@@ -9,6 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+from still import came
 from textual.pilot import Pilot
 
 from stormclaw.agent.history.values import Leaf, Preview, Returned
@@ -265,20 +266,14 @@ class Stage:
 
     async def ready(self, pilot: Pilot[Any]) -> None:
         """Return when the session is on the screen and everything has been drawn."""
-        for _ in range(200):
-            await pilot.pause()
-            if self.storm.session is not None and self.storm.chain is not None:
-                await pilot.pause()
-                return
-        raise AssertionError("the app did not open its session")
+        await self.until(
+            pilot, lambda: self.storm.session is not None and self.storm.chain is not None
+        )
+        await pilot.pause()
 
     async def until(self, pilot: Pilot[Any], holds: Callable[[], object]) -> None:
         """Return when `holds()` is true; fail when it never gets so."""
-        for _ in range(200):
-            if holds():
-                return
-            await pilot.pause(0.005)
-        raise AssertionError("it never came to that")
+        assert await came(pilot, holds), "it never came to that"
 
     def emit(self, *events: Event) -> None:
         for event in events:

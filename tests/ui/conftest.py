@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from stage import Stage
+from still import patient_pilot, still
+from textual.pilot import Pilot
+
+PICTURE_S = 0.6
+"""A picture is of an app that changes nothing by itself for so long."""
 
 
 @pytest.fixture
@@ -26,3 +31,30 @@ def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Stag
         return Stage(home, workspace, **options)
 
     return make
+
+
+@pytest.fixture(autouse=True)
+def patience() -> Iterator[None]:
+    """The pilot waits for the app itself, however loaded the machine is."""
+    with patient_pilot():
+        yield
+
+
+@pytest.fixture
+def snap_compare(snap_compare: Callable[..., bool]) -> Callable[..., bool]:
+    """Compares a picture of an app in which nothing is pending any more."""
+
+    def compare(
+        app: object,
+        terminal_size: tuple[int, int] = (80, 24),
+        run_before: Callable[[Pilot[Any]], Awaitable[None] | None] | None = None,
+    ) -> bool:
+        async def act(pilot: Pilot[Any]) -> None:
+            acting = run_before(pilot) if run_before is not None else None
+            if acting is not None:
+                await acting
+            assert await still(PICTURE_S), "the app does not come to rest"
+
+        return snap_compare(app, terminal_size=terminal_size, run_before=act)
+
+    return compare

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from scripted import Desk, call
+from still import came
 from textual.pilot import Pilot
 
 from stormclaw.config.settings import UiSettings
@@ -27,11 +28,8 @@ class Drive:
         self.app, self.pilot = app, pilot
 
     async def until(self, holds: Callable[[], object], what: str) -> None:
-        for _ in range(600):
-            if holds():
-                return
-            await self.pilot.pause(0.01)
-        raise AssertionError(f"never: {what}\n{self.text()}")
+        if not await came(self.pilot, holds):
+            raise AssertionError(f"never: {what}\n{self.text()}")
 
     async def say(self, words: str) -> None:
         self.app.main.composer.put(words)
@@ -207,7 +205,7 @@ async def test_commands_that_answer_with_a_table_get_a_screen(desk: Desk) -> Non
     async with driven(desk) as drive:
         for line in ("/tools", "/policy", "/model", "/cost", "/memory", "/verify", "/trust"):
             await drive.say(line)
-            await drive.pilot.pause(0.1)
+            await drive.pilot.pause()
             if len(drive.app.screen_stack) > 1:
                 await drive.pilot.press("escape")
                 await drive.until(lambda: len(drive.app.screen_stack) == 1, f"back from {line}")

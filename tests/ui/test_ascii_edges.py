@@ -38,7 +38,7 @@ def plain(stage: Stages) -> Stage:
 async def typed(there: Stage, pilot: Pilot[Any], line: str) -> None:
     await there.ready(pilot)
     await pilot.press(*line, "escape", "enter")
-    await pilot.pause(0.05)
+    await pilot.pause()
 
 
 async def test_a_search(plain: Stage) -> None:

@@ -466,12 +466,9 @@ async def test_a_runtime_that_does_not_open_is_told_and_the_app_stays(
 
     app.opener = broken
     async with app.run_test(size=SIZE) as pilot:
-        transcript: Any = None
-        for _ in range(100):
-            await pilot.pause()
-            transcript = app.main.transcript
-            if transcript is not None and any("no such session" in t for t in transcript.lines()):
-                break
+        await there.until(pilot, lambda: app.main.transcript is not None)
+        transcript: Any = app.main.transcript
+        await there.until(pilot, lambda: any("no such session" in t for t in transcript.lines()))
         assert any("not ready: no such session: x" in line for line in transcript.lines())
         assert any("ctrl+d leaves" in line for line in transcript.lines())
         await pilot.press(*"still here")
@@ -512,7 +509,7 @@ async def test_foreign_words_are_never_markup_and_never_act(stages_busy: Stage) 
         there.emit(TurnStarted(ROOT), ChildStarted(ROOT, child, nasty, nasty, (nasty,)))
         there.emit(Asked(child, ask_words("ask-9", nasty)), Notice(ROOT, "error", nasty))
         await there.until(pilot, lambda: len(there.storm.board.agents) == 2)
-        await pilot.pause(0.05)
+        await pilot.pause()
         screen = there.storm.screen
         drawn = "\n".join(strip.text for strip in screen._compositor.render_strips())
         assert "[bold red]x[/] ␛[31m^G [/nope" in drawn
@@ -520,7 +517,7 @@ async def test_foreign_words_are_never_markup_and_never_act(stages_busy: Stage) 
         there.clock.go(3)
         await pilot.press("escape", "ctrl+t", "down", "enter")
         await there.until(pilot, lambda: isinstance(there.storm.screen, ZoomScreen))
-        await pilot.pause(0.05)
+        await pilot.pause()
 
 
 async def test_a_child_that_ended_shows_what_it_said(stages_busy: Stage) -> None:

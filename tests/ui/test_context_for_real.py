@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from scripted import Desk, call, calls
+from still import came
 from textual.pilot import Pilot
 
 from stormclaw.config.settings import UiSettings
@@ -36,11 +37,8 @@ class Person:
         return self.app.session
 
     async def until(self, holds: Callable[[], object], what: str) -> None:
-        for _ in range(1000):
-            if holds():
-                return
-            await self.pilot.pause(0.01)
-        raise AssertionError(f"never: {what}\n{self.text()}")
+        if not await came(self.pilot, holds):
+            raise AssertionError(f"never: {what}\n{self.text()}")
 
     def text(self) -> str:
         """The screen as words."""

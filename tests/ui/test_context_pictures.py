@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from inspected import inspected
 from stage import Stage
+from still import still
 from textual.pilot import Pilot
 
 from stormclaw.config.settings import UiSettings
@@ -32,8 +33,7 @@ def named(size: tuple[int, int]) -> str:
 
 
 async def settle(stage: Stage, pilot: Pilot[Any]) -> None:
-    for _ in range(6):
-        await pilot.pause(0.02)
+    await still()
     stage.storm.screen.refresh()
     await pilot.pause()
 

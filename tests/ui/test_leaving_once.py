@@ -34,7 +34,6 @@ async def held(there: Stage, pilot: Pilot[Any], key: str, times: int = 4) -> Non
     for _ in range(times):
         there.storm.post_message(Key(key, None))
     await pilot.pause()
-    await pilot.pause(0.05)
 
 
 @pytest.mark.parametrize("line", ["/tree", "/memory", "/receipts", "/help", "/theme"])

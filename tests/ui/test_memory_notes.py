@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from scripted import Desk, call
+from still import came
 from textual.pilot import Pilot
 
 from stormclaw.config.settings import UiSettings
@@ -27,11 +28,8 @@ class Drive:
         self.app, self.pilot = app, pilot
 
     async def until(self, holds: Callable[[], object], what: str) -> None:
-        for _ in range(800):
-            if holds():
-                return
-            await self.pilot.pause(0.01)
-        raise AssertionError(f"never: {what}\n{self.text()}\n{self.sheet()}")
+        if not await came(self.pilot, holds):
+            raise AssertionError(f"never: {what}\n{self.text()}\n{self.sheet()}")
 
     async def say(self, words: str) -> None:
         self.app.main.composer.put(words)

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from stage import NOON, Stage
+from still import came, still
 from textual.pilot import Pilot
 
 from stormclaw.config.settings import UiSettings
@@ -124,17 +125,12 @@ async def opened(stage: Stage, pilot: Pilot[Any], query: str, cursor: int = 0) -
 async def settled(stage: Stage, pilot: Pilot[Any]) -> None:
     """Until nothing reads or searches any more."""
     await stage.until(pilot, lambda: not any(w.group == "look" for w in stage.storm.workers))
-    for _ in range(8):
-        await pilot.pause(0.01)
+    await still()
 
 
 async def searched(pilot: Pilot[Any], holds: Callable[[], bool]) -> None:
     """A person's pause is over and the answer there; the screen waits for the first by itself."""
-    for _ in range(400):
-        if holds():
-            return
-        await pilot.pause(0.01)
-    raise AssertionError("nothing was searched")
+    assert await came(pilot, holds), "nothing was searched"
 
 
 def named(size: tuple[int, int]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from stage import NOON, Stage, StageSession
+from still import still
 from textual.pilot import Pilot
 from tidepool import (
     FIXER,
@@ -84,8 +85,7 @@ async def work(stage: Stage, pilot: Pilot[Any]) -> None:
 
 async def settle(stage: Stage, pilot: Pilot[Any]) -> None:
     """Until the code in the answer has its colours and nothing is left to draw."""
-    for _ in range(12):
-        await pilot.pause(0.02)
+    await still()
     stage.storm.screen.refresh()
     await pilot.pause()
 
