@@ -14,7 +14,7 @@ run: $(VENV)/.run
 	@$(BIN)/stormclaw $(ARGS)
 
 test: check
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python tests/twice.py -n auto --dist worksteal
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
