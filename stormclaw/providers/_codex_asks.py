@@ -30,6 +30,7 @@ from stormclaw.providers._codex_tools import (
 from stormclaw.providers._codex_turn import Turn
 
 NO_HANDS: Final = "nothing may be done here, only said: answer in words"
+PERMITTED: Final = "permitted; codex makes the call now"
 NOT_PASSED_ON: Final = "the person changed this call in a way codex cannot be told; not made"
 
 Reply = Callable[[Ruling], Awaitable[None]]
@@ -89,16 +90,20 @@ class Asks:
         if hands is None:
             asked.answer(Ruling(False, NO_HANDS))
             return
-        call = hooked_call(asked.id, asked.tool, asked.input, self._job.workspace)
+        workspace = self._job.workspace
+        call = hooked_call(asked.id, asked.tool, asked.input, asked.cwd, workspace)
         told = not call.name.startswith(f"{PROGRAM}:") or "mcp__" in call.name
         yield from self._turn.begin(call, quiet=not told)
 
         async def reply(ruling: Ruling) -> None:
             changed = None
             if ruling.allowed and ruling.arguments is not None:
-                changed = changed_input(asked.tool, ruling.arguments)
+                changed = changed_input(asked.tool, ruling.arguments, asked.cwd, workspace)
                 if changed is None:
                     ruling = Ruling(False, NOT_PASSED_ON)
+                elif "command" in changed:
+                    line = in_folder(str(changed["command"]), asked.cwd, workspace)
+                    self._permitted[call.id] = json.dumps({"command": line})
             asked.answer(ruling, changed)
 
         self._ask(hands, call, reply, hook=True)
@@ -136,6 +141,9 @@ class Asks:
         call, ruling = ruled.call, ruled.ruling
         if ruling.allowed:
             self._permitted[call.id] = ruling.arguments or call.arguments
+            if not ruled.hook and call.name.startswith(f"{PROGRAM}:"):
+                for delta in self._turn.end(Observed(call.id, "done", PERMITTED, "permitted")):
+                    yield delta
         else:
             self._refused.add(call.id)
             if ruled.hook or call.name.startswith(f"{PROGRAM}:"):

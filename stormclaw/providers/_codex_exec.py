@@ -48,6 +48,7 @@ class Lines:
 
     def __init__(self) -> None:
         self.unknown = 0
+        self._thread = ""
 
     def read(self, line: bytes) -> Iterator[CliEvent]:
         """The events in a line."""
@@ -59,7 +60,10 @@ class Lines:
             return
         match said.get("type"):
             case "thread.started":
-                yield SessionInit(str(said.get("thread_id") or ""))
+                thread_id = str(said.get("thread_id") or "")
+                # Items are numbered from 0 in each thread: alone no id for a conversation.
+                self._thread = thread_id[-12:]
+                yield SessionInit(thread_id)
             case "turn.started":
                 yield Status("requesting")
             case "item.started" | "item.updated" | "item.completed" as kind:
@@ -82,7 +86,7 @@ class Lines:
                 self.unknown += 1
 
     def _item(self, item: Mapping[str, Any], *, over: bool) -> Iterator[CliEvent]:
-        name, text = str(item.get("id") or ""), str(item.get("text") or "")
+        name, text = f"{self._thread}-{item.get('id')}", str(item.get("text") or "")
         match item.get("type"):
             case "agent_message" if over:
                 yield MessageStart(name)
@@ -99,6 +103,7 @@ class Lines:
             case str(kind):
                 known = KINDS.get(kind, kind)
                 shown = {**{FIELDS.get(key, key): item[key] for key in item}, "type": known}
+                shown["id"] = name
                 shown["status"] = STATUSES.get(str(item.get("status")), item.get("status"))
                 yield ToolUse(name, known, shown)
                 if over:

@@ -21,6 +21,7 @@ from stormclaw.providers._codex_turn import Turn
 from stormclaw.providers._process import Program, Silence
 
 ANYTHING: Final = ("--dangerously-bypass-approvals-and-sandbox",)
+UNTOLD: Final = "[codex did not tell how it ended]"
 NOTHING: Final = ("--sandbox", "read-only", "-c", "features.shell_tool=false")
 
 
@@ -38,7 +39,7 @@ async def executed(job: Job) -> AsyncGenerator[Delta | ChatResponse, None]:
     try:
         await program.write(text.encode())
         program.end_input()
-        turn = Turn(job.model, job.call_of, job.observed, lambda _: "")
+        turn = Turn(job.model, job.call_of, job.observed, lambda _: "", UNTOLD)
         while (line := await _line(program, turn, job)) is not None:
             for event in lines.read(line):
                 for item in turn.take(event):

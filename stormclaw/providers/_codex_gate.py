@@ -39,12 +39,14 @@ class Hooked:
         id: The call's id, as in the items that tell of it.
         tool: Codex' name of the tool.
         input: Its arguments.
+        cwd: The folder a command would run in.
         reply: Takes the ruling.
     """
 
     id: str
     tool: str
     input: Mapping[str, Any]
+    cwd: str
     reply: asyncio.Future[bytes]
 
     def answer(self, ruling: Ruling, changed: Mapping[str, Any] | None = None) -> None:
@@ -142,6 +144,7 @@ def _read(raw: bytes) -> Hooked | None:
         str(said.get("tool_use_id") or ""),
         str(said.get("tool_name") or "?"),
         given if isinstance(given, Mapping) else {"input": given},
+        str(said.get("cwd") or ""),
         asyncio.get_running_loop().create_future(),
     )
 
@@ -149,7 +152,9 @@ def _read(raw: bytes) -> Hooked | None:
 @asynccontextmanager
 async def listening(inbox: asyncio.Queue[Any]) -> AsyncIterator[Hooks]:
     """A socket only this user can reach; every call codex is about to make lands in `inbox`."""
-    with tempfile.TemporaryDirectory(prefix="stormclaw-", ignore_cleanup_errors=True) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="stormclaw-codex-", ignore_cleanup_errors=True
+    ) as folder:
         os.chmod(folder, 0o700)  # noqa: PTH101 - no race: it was made so
         address = Path(folder) / "gate"
         hooks = Hooks(address, inbox)

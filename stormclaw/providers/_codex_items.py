@@ -42,6 +42,8 @@ SILENT: Final = frozenset(
         "thread/queue/changed",
         "thread/closed",
         "thread/compacted",
+        "thread/goal/cleared",
+        "thread/goal/updated",
         "thread/environment/connected",
         "turn/started",
         "turn/diff/updated",
@@ -55,6 +57,7 @@ SILENT: Final = frozenset(
         "hook/started",
         "hook/completed",
         "serverRequest/resolved",
+        "deprecationNotice",
         "account/updated",
         "account/rateLimits/updated",
         "mcpServer/startupStatus/updated",
@@ -75,6 +78,7 @@ class Items:
 
     Args:
         thread_id: What other threads say is left out.
+        resumed: Whether something was said in it before; codex then tells its sum first.
 
     Attributes:
         turn_id: The turn that runs; usage of others is not counted.
@@ -83,12 +87,14 @@ class Items:
         window: The model's window in tokens, 0 until told.
     """
 
-    def __init__(self, thread_id: str) -> None:
+    def __init__(self, thread_id: str, *, resumed: bool = False) -> None:
         self.thread_id = thread_id
         self.turn_id = ""
         self.unknown = 0
         self.total = NO_USAGE
         self.window = 0
+        self._counts = not resumed
+        """Whether `total` is where this turn began."""
         self._told: dict[str, int] = {}
         """Characters already passed on, by item."""
 
@@ -154,11 +160,14 @@ class Items:
     def _counted(self, params: Mapping[str, Any]) -> Iterator[CliEvent]:
         report = params.get("tokenUsage")
         if isinstance(report, Mapping):
-            self.total = tokens(report.get("total"))
+            before, self.total = self.total, tokens(report.get("total"))
             window = report.get("modelContextWindow")
             self.window = window if isinstance(window, int) else self.window
             if params.get("turnId") == self.turn_id:
-                yield MessageStop(tokens(report.get("last")))
+                # The sum is told again when a connection breaks; `last` would count twice.
+                fresh = self.total - before if self._counts else tokens(report.get("last"))
+                yield MessageStop(fresh)
+            self._counts = True
 
     def _error(self, params: Mapping[str, Any]) -> Iterator[CliEvent]:
         error = params.get("error")
@@ -205,7 +214,6 @@ READERS: Final[Mapping[str, Callable[[Items, Mapping[str, Any]], Iterator[CliEve
     "warning": Items._warned,
     "configWarning": Items._warned,
     "guardianWarning": Items._warned,
-    "deprecationNotice": Items._warned,
     "model/rerouted": Items._rerouted,
     "turn/completed": Items._ended,
 }

@@ -23,6 +23,7 @@ SANDBOXES: Final[Mapping[Autonomy, str]] = {
 NEVER: Final[Mapping[str, Any]] = {
     "multi_agent": False,  # Agents of its own would work out of our sight.
     "goals": False,
+    "unified_exec_tty": False,  # What is typed into a terminal passes no gate.
     "unbounded_connection_retries": False,
 }
 """Features that are always off."""

@@ -52,11 +52,13 @@ class Opened:
         thread_id: Codex' id of it.
         model: Who will answer.
         text: What is to be said.
+        resumed: Whether something was said in it before.
     """
 
     thread_id: str
     model: str
     text: str
+    resumed: bool
 
 
 async def served(job: Job) -> AsyncGenerator[Delta | ChatResponse, None]:
@@ -150,7 +152,7 @@ class Opening:
     async def _new(self, params: Mapping[str, Any]) -> Opened:
         fleeting = {"ephemeral": True} if self._job.request.hands is None else {}
         answer = await self._server.request("thread/start", {**params, **fleeting})
-        return _opened(answer, told(self._job.request.messages))
+        return _opened(answer, told(self._job.request.messages), resumed=False)
 
     async def _resumed(self, params: Mapping[str, Any]) -> Opened | None:
         """The thread the conversation was in, or one that ends where the conversation does."""
@@ -164,12 +166,13 @@ class Opening:
             answer = await self._server.request("thread/resume", named)
             turn_id, over = await self._last_turn(thread.thread_id)
             if turn_id == thread.turn_id and over == thread.whole:
-                return _opened(answer, text)
+                return _opened(answer, text, resumed=True)
             if not thread.whole:
                 return None
             # More was said there than the conversation still has.
             named["lastTurnId"] = thread.turn_id
-            return _opened(await self._server.request("thread/fork", named), text)
+            answer = await self._server.request("thread/fork", named)
+            return _opened(answer, text, resumed=True)
         except Refused as problem:
             if not NO_ROLLOUT.search(str(problem)) and "turn" not in str(problem):
                 raise
@@ -185,19 +188,19 @@ class Opening:
         return str(newest.get("id") or ""), newest.get("status") == "completed"
 
 
-def _opened(answer: Mapping[str, Any], text: str) -> Opened:
+def _opened(answer: Mapping[str, Any], text: str, *, resumed: bool) -> Opened:
     thread = answer.get("thread")
     thread_id = thread.get("id") if isinstance(thread, Mapping) else None
     if not isinstance(thread_id, str):
         raise NoServer("codex started no thread")
-    return Opened(thread_id, str(answer.get("model") or ""), text)
+    return Opened(thread_id, str(answer.get("model") or ""), text, resumed)
 
 
 async def _turn(
     server: AppServer, inbox: asyncio.Queue[Any], opened: Opened, job: Job
 ) -> AsyncGenerator[Delta | ChatResponse, None]:
     """Say it, and pass on what comes of it."""
-    items = Items(opened.thread_id)
+    items = Items(opened.thread_id, resumed=opened.resumed)
     params: dict[str, Any] = {
         "threadId": opened.thread_id,
         "input": [{"type": "text", "text": opened.text}],

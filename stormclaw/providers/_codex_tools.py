@@ -42,14 +42,17 @@ def unwrapped(command: str) -> str:
     return command
 
 
-def hooked_call(call_id: str, tool: str, given: Mapping[str, Any], workspace: Path) -> ToolCall:
+def hooked_call(
+    call_id: str, tool: str, given: Mapping[str, Any], cwd: str, workspace: Path
+) -> ToolCall:
     """A call codex is about to make, as its hook tells of it."""
     command = given.get("command")
     if isinstance(command, str) and tool in ("Bash", "apply_patch"):
-        patch = command if tool == "apply_patch" else patch_in(command)
+        line = in_folder(command, cwd, workspace)
+        patch = command if tool == "apply_patch" else patch_in(line)
         if patch is not None:
             return _patching(call_id, localized(patch, workspace))
-        return _running(call_id, command)
+        return _running(call_id, line)
     return _foreign(call_id, tool, given)
 
 
@@ -79,13 +82,28 @@ def in_folder(command: str, cwd: str, workspace: Path) -> str:
     return f"cd {shlex.quote(local(cwd, workspace))} && {command}"
 
 
+def _from_folder(command: str, cwd: str, workspace: Path) -> str:
+    """A line for the workspace as it is to be written for another folder."""
+    there = in_folder("", cwd, workspace)
+    if command.startswith(there):
+        return command.removeprefix(there)
+    return f"cd {shlex.quote(str(workspace))} && {command}"
+
+
 def outside_call(call_id: str, command: str, reason: str) -> ToolCall:
     """Codex asks to run a line without its sandbox, or with more than was asked before."""
     return _foreign(f"{call_id}.more", "run_with_more_rights", {"command": command, "why": reason})
 
 
-def changed_input(tool: str, arguments: str) -> dict[str, Any] | None:
-    """A person's arguments as codex' tool takes them; None if they cannot be told to it."""
+def changed_input(tool: str, arguments: str, cwd: str, workspace: Path) -> dict[str, Any] | None:
+    """A person's arguments as codex' tool takes them; None if they cannot be told to it.
+
+    Args:
+        tool: Codex' name of the tool.
+        arguments: JSON text, in our words.
+        cwd: Where codex will run a command.
+        workspace: Where the person takes it to run.
+    """
     try:
         given = json.loads(arguments)
     except ValueError:
@@ -94,7 +112,7 @@ def changed_input(tool: str, arguments: str) -> dict[str, Any] | None:
         return None
     match given:
         case {"command": str(command)} if tool == "Bash":
-            return {"command": command}
+            return {"command": _from_folder(command, cwd, workspace)}
         case {"patch": str(patch)} if tool == "apply_patch":
             return {"command": patch}
         case {"patch": str(patch)} if tool == "Bash":
@@ -160,6 +178,10 @@ def _ran(call: ToolCall, item: Mapping[str, Any], status: Status) -> Observed:
 
 
 def _patched(call: ToolCall, item: Mapping[str, Any], workspace: Path) -> Observed:
+    if not any(change.get("diff") for change in changes_in(item)):
+        names = [local(str(change.get("path")), workspace) for change in changes_in(item)]
+        count = _counted(len(names), "file")
+        return Observed(call.id, "done", "\n".join([f"Patched {count}:", *names]), count)
     diffs = diffs_of(changes_in(item), workspace, patch_told(call))
     rows = [f"{mark} {diff.path} +{diff.added} −{diff.removed}" for mark, diff in diffs]
     count = _counted(len(rows), "file")

@@ -49,6 +49,7 @@ class Turn:
         call_of: A call in our words, of an item.
         observed: The end of a call in our words, of its item.
         echo: What is kept with an answer; its argument tells whether the turn is over with it.
+        unended: What is known of a call that has no end when the turn has.
 
     Attributes:
         open: Calls that are not over, by id.
@@ -60,12 +61,14 @@ class Turn:
         call_of: Callable[[Item], ToolCall],
         observed: Callable[[ToolCall, Item], Observed],
         echo: Callable[[bool], str],
+        unended: str = STILL_RUNNING,
     ) -> None:
         self.model = model
         self.open: dict[str, ToolCall] = {}
         self._call_of = call_of
         self._observed = observed
         self._echo = echo
+        self._unended = unended
         self._text = ""
         self._settled = ""
         """The part of the text that stays whatever becomes of the connection."""
@@ -167,8 +170,8 @@ class Turn:
     def _finish(self, event: Result) -> Iterator[Delta | ChatResponse]:
         yield from self._ended_quietly()
         for call_id in tuple(self.open):
-            said = "\n".join(filter(None, (self._output.get(call_id, "").rstrip(), STILL_RUNNING)))
-            yield from self.end(Observed(call_id, "interrupted", said, "stopped"))
+            said = "\n".join(filter(None, (self._output.get(call_id, "").rstrip(), self._unended)))
+            yield from self.end(Observed(call_id, "interrupted", said, "no end"))
         if event.is_error:
             raise turn_error(
                 event.message, word=event.reason, status=event.status, partial=self._text
