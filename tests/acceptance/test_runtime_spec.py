@@ -1,11 +1,9 @@
-"""The acceptance tests of the runtime specification, in its words.
-
-The ninth (provider fallback) belongs to the reliable provider and comes with it.
-"""
+"""The acceptance tests of the runtime specification, in its words."""
 
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 from collections.abc import Callable
 from typing import Any
@@ -132,6 +130,37 @@ def test_8_receipt_chain_detects_tampering(desk: Desk, run: Run) -> None:
     done = run("receipt", "verify")
     assert done.returncode == 1
     assert "invalid chain at receipt 2" in done.stdout
+
+
+def test_9_provider_fallback(desk: Desk, run: Run) -> None:
+    """Given reliable = [bad, mock] And bad times out Then fallback is logged, the mock answers."""
+    desk.script([{"text": "hello from the mock"}])
+    mock = {"kind": "mock", "script": str(desk.root / "fixture.yaml")}
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1"
+        bad = {
+            "kind": "openai-compatible",
+            "base_url": address,
+            "model": "m",
+            "idle_timeout_s": 0.5,
+        }
+        steady = {"kind": "reliable", "providers": ["bad", "mock"]}
+        desk.configure(
+            {
+                "default_provider": "steady",
+                "providers": {"models": {"bad": bad, "mock": mock, "steady": steady}},
+            }
+        )
+        desk.env["STORMCLAW_LOG"] = "json"
+        done = run("agent", "-m", "hi")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == "hello from the mock"
+    assert "bad sent nothing for 0.5s; mock answers instead" in done.stderr
+    logged = [json.loads(line) for line in done.stderr.splitlines() if line.startswith("{")]
+    (fallback,) = [line for line in logged if line.get("event") == "provider_fallback"]
+    assert fallback["provider"] == "steady"
+    assert (fallback["failed"], fallback["next"]) == ("bad", "mock")
+    assert fallback["error"] == "timeout"
 
 
 def test_10_memory_search(desk: Desk, run: Run) -> None:
