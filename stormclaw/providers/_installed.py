@@ -52,10 +52,11 @@ def _is_no_model(name: str) -> bool:
 
 
 def _claude(env: Mapping[str, str]) -> bool:
-    """Its credentials, the account it keeps them for in a keychain, or a key of its settings."""
+    """Its credentials, the account it keeps them for in a keychain, or a key of its settings.
+
+    What variables say does not count: they are not passed on to it.
+    """
     home = user_home(env)
-    if env.get("CLAUDE_CODE_OAUTH_TOKEN", "").strip():
-        return True
     if _json(home / ".claude" / ".credentials.json"):
         return True
     settings = _json(home / ".claude" / "settings.json")
@@ -68,8 +69,7 @@ def _claude(env: Mapping[str, str]) -> bool:
 
 def _codex(env: Mapping[str, str]) -> bool:
     """Its file with tokens or a key; a login it keeps in a keyring cannot be seen."""
-    folder = env.get("CODEX_HOME", "").strip()
-    held = _json((Path(folder) if folder else user_home(env) / ".codex") / "auth.json")
+    held = _json(user_home(env) / ".codex" / "auth.json")
     return bool(held.get("tokens") or held.get("OPENAI_API_KEY"))
 
 

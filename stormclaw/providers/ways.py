@@ -16,6 +16,7 @@ from stormclaw.config.keys import Profile, find_keys, save_key, stored_keys, sto
 from stormclaw.config.settings import Effort, ModelSettings, Settings
 from stormclaw.errors import ConfigError, Problem
 from stormclaw.protocol.provider import Provider
+from stormclaw.providers._absent import Absent
 from stormclaw.providers._cooldowns import FILE_NAME, Cooldowns
 from stormclaw.providers._failover import Part
 from stormclaw.providers._rotating import rotating
@@ -74,8 +75,7 @@ class Way:
         """
         name, settings = self.name, self.settings
         if self.parts:
-            parts = [Part(part.target, part.connect()) for part in self.parts]
-            return compose(name, settings, parts, self.cooldowns)
+            return compose(name, settings, _connected(self.parts), self.cooldowns)
         if len(self.keys) < 2:
             return connect(name, settings, self.key)
         patient = settings.max_retries
@@ -90,6 +90,26 @@ class Way:
 
     def __repr__(self) -> str:
         return f"Way({self.name}/{self.model}, {self.why})"
+
+
+def _connected(ways: tuple[Way, ...]) -> list[Part]:
+    """The parts; one that lacks something here (a model file, a package) says so when it is asked.
+
+    Raises:
+        ConfigError: Not one of them can be used.
+    """
+    parts: list[Part] = []
+    problems: list[Problem] = []
+    for way in ways:
+        try:
+            provider = way.connect()
+        except ConfigError as error:
+            provider = Absent(way.name, way.model, error)
+            problems += error.problems
+        parts.append(Part(way.target, provider))
+    if all(isinstance(part.provider, Absent) for part in parts):
+        raise ConfigError(problems)
+    return parts
 
 
 DEMO_WAY: Final = Way(DEMO, ModelSettings(kind=DEMO, model=DEMO), None, "nothing else is connected")
@@ -121,10 +141,9 @@ async def find_way(
     plan = _Plan(settings, env, home, cooldowns)
     if not target:
         return await asyncio.to_thread(plan.way, await _chosen(settings, env, home))
-    chosen = None if current else await _chosen(settings, env, home)
-    return await asyncio.to_thread(
-        plan.asked_for, target, current or (chosen.name if chosen else "")
-    )
+    if not current and not await asyncio.to_thread(plan.names_provider, target):
+        current = (await _chosen(settings, env, home)).name
+    return await asyncio.to_thread(plan.asked_for, target, current)
 
 
 class _Plan:
@@ -141,6 +160,10 @@ class _Plan:
         self._env = env
         self._home = home
         self._given = cooldowns
+
+    def names_provider(self, target: str) -> bool:
+        """Whether there is no need to know which provider is the usual one."""
+        return bool(split_target(target, self._settings, "", self._usable).name)
 
     def asked_for(self, target: str, current: str) -> Way:
         """The way to what the person named."""

@@ -16,6 +16,7 @@ from stormclaw.errors import ConfigError
 from stormclaw.providers import registry
 from stormclaw.providers.check import try_provider
 from stormclaw.providers.choose import (
+    Chosen,
     Found,
     choose,
     known_key,
@@ -57,6 +58,34 @@ def test_the_first_run_order(
     assert chosen is not None
     assert (chosen.name, chosen.settings.model) == (name, model)
     assert why in chosen.why
+
+
+CLI = Chosen("claude", ModelSettings("claude-cli"), "the program `claude` is logged in here")
+
+
+@pytest.mark.parametrize(
+    ("env", "stored", "found", "installed", "name"),
+    [
+        ({"OPENAI_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}, ("mistral",), FOUND, CLI, "anthropic"),
+        ({"OPENROUTER_API_KEY": "k", "ANTHROPIC_API_KEY": "k"}, (), None, None, "openrouter"),
+        ({}, ("mistral", "openai"), FOUND, CLI, "openai"),
+        ({}, ("anthropic",), FOUND, CLI, "anthropic"),
+        ({}, ("gone", "claude"), FOUND, CLI, "ollama"),
+        ({}, (), None, CLI, "claude"),
+        ({}, (), None, None, "demo"),
+    ],
+)
+def test_what_is_at_hand_counts_in_this_order(
+    env: dict[str, str],
+    stored: tuple[str, ...],
+    found: Found | None,
+    installed: Chosen | None,
+    name: str,
+) -> None:
+    chosen = choose(Settings(), env, found, stored=stored, installed=installed)
+    assert chosen is not None
+    assert chosen.name == name
+    assert chosen.why
 
 
 def test_the_variable_that_was_found_is_the_one_that_is_read() -> None:

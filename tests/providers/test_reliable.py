@@ -6,6 +6,7 @@ import json
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from byte_server import HELLO, ByteServer, Reply, answer, delta, raw, serving, stream
@@ -67,7 +68,7 @@ def settings(server: ByteServer, **more: object) -> ModelSettings:
 
 
 def reliable(
-    *servers: tuple[str, ByteServer], clock: Clock | None = None, retries: int = 0, **more: object
+    *servers: tuple[str, ByteServer], clock: Clock | None = None, retries: int = 0, **more: Any
 ) -> Failover:
     parts = [Part(name, connect(name, settings(server, **more))) for name, server in servers]
     made = compose(
@@ -112,7 +113,7 @@ def shown(items: Sequence[object]) -> str:
     ids=["silence", "500", "429", "401", "402", "reset"],
 )
 async def test_the_next_one_answers_and_that_is_said(
-    first: ByteServer, second: ByteServer, reply: Reply, more: dict[str, object], said: str
+    first: ByteServer, second: ByteServer, reply: Reply, more: dict[str, Any], said: str
 ) -> None:
     first.will(reply)
     second.will(stream(*HELLO))

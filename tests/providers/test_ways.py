@@ -13,6 +13,8 @@ import pytest
 from stormclaw.config.keys import save_key
 from stormclaw.config.settings import ModelSettings, ProvidersSettings, Settings
 from stormclaw.errors import ConfigError
+from stormclaw.protocol.messages import UserText
+from stormclaw.protocol.provider import ChatRequest, Remark
 from stormclaw.providers._failover import Failover
 from stormclaw.providers._installed import local_model, logged_in
 from stormclaw.providers.choose import BUILT_IN, known_names, look_around, split_target
@@ -130,6 +132,20 @@ async def test_what_does_not_hold_together_is_told(
     assert told in str(caught.value)
 
 
+async def test_a_part_that_cannot_be_connected_says_so_when_it_is_asked(tmp_path: Path) -> None:
+    nowhere = ModelSettings("openai-compatible", base_url="ftp://x")
+    made = settings(steady=reliable("nowhere", "demo"), nowhere=nowhere)
+    provider = (await find_way(made, {}, tmp_path)).connect()
+    request = ChatRequest("", (UserText("hi"),), (), "")
+    items = [item async for item in provider.stream(request)]
+    (remark,) = [item for item in items if isinstance(item, Remark)]
+    assert remark.text.startswith("nowhere cannot be used here: must be an address")
+    assert remark.text.endswith("; demo answers instead")
+    made = settings(steady=reliable("nowhere"), nowhere=nowhere)
+    with pytest.raises(ConfigError, match="must be an address"):
+        (await find_way(made, {}, tmp_path)).connect()
+
+
 async def test_several_keys_are_used_in_turn(tmp_path: Path) -> None:
     for profile in ("default", "work"):
         save_key("two", f"k-{profile}", tmp_path, profile)
@@ -184,6 +200,14 @@ async def test_profiles_of_which_none_is_there_are_an_error(tmp_path: Path) -> N
 def test_a_target_is_taken_apart(target: str, parts: tuple[str, str, str]) -> None:
     usable = {"openrouter", "ollama"}
     assert split_target(target, settings(), "now", usable.__contains__) == parts
+
+
+async def test_a_provider_that_is_named_is_taken_without_looking_for_others(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "auth.json").write_text('{"version": 2, "keys": {"mistral": []}}')
+    way = await find_way(Settings(), {}, tmp_path, target="ollama/qwen:7b")
+    assert (way.name, way.model, way.why) == ("ollama", "qwen:7b", "you asked for it")
 
 
 async def test_a_vendors_name_is_the_provider_only_with_a_key(tmp_path: Path) -> None:
