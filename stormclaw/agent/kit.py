@@ -17,8 +17,8 @@ from stormclaw.agent.rules import Rules
 from stormclaw.agent.toolset import Toolset
 from stormclaw.agent.walls import Walls
 from stormclaw.config.settings import AgentsSettings, ContextSettings, LimitsSettings
-from stormclaw.protocol.messages import ROOT
-from stormclaw.protocol.provider import Provider, ToolSpec
+from stormclaw.protocol.messages import ROOT, Usage
+from stormclaw.protocol.provider import ChatResponse, Provider, ToolSpec
 from stormclaw.protocol.tool import (
     AnyTool,
     ChildReport,
@@ -27,6 +27,7 @@ from stormclaw.protocol.tool import (
     SeenFiles,
     SpawnRequest,
 )
+from stormclaw.providers.models import ModelBook
 from stormclaw.security.sandbox import Sandbox
 from stormclaw.store.receipts import ReceiptLog
 
@@ -65,6 +66,7 @@ class Kit:
         secrets: What happens to an output that holds something shaped like a key.
         limits: What stops a turn, a tool, an answer.
         family: Limits for sub-agents.
+        book: What is known of models: windows, prices.
         foreign: True where the provider makes the calls itself, outside our walls.
     """
 
@@ -98,6 +100,7 @@ class Kit:
     secrets: Literal["mask", "ask", "allow"]
     limits: LimitsSettings
     family: AgentsSettings
+    book: ModelBook
     foreign: bool = False
 
     @property
@@ -108,6 +111,18 @@ class Kit:
     def resolve(self, name: str) -> AnyTool | None:
         """From any name or alias to a tool of this kit, None if there is none."""
         return self.toolset.resolve(name)
+
+    async def priced(self, response: ChatResponse) -> Usage:
+        """What an answer took, with its cost by the list of prices where nobody told it."""
+        await self.book.load()
+        provider, model = response.provider or self.provider_name, response.model or self.model
+        return self.book.priced(provider, model, response.usage)
+
+    @property
+    def context_window(self) -> int:
+        """What its model takes, in tokens; 0 if unknown."""
+        told = self.provider.capabilities().context_window
+        return told or self.book.known_window(self.provider_name, self.model)
 
     @property
     def sandbox(self) -> Sandbox:

@@ -14,6 +14,7 @@ from stormclaw.config.disk import user_home
 from stormclaw.config.place import Place
 from stormclaw.errors import ConfigError, Problem
 from stormclaw.providers.choose import known_names, named
+from stormclaw.providers.models import ModelBook
 from stormclaw.providers.ways import Way, find_way
 from stormclaw.security import grants
 from stormclaw.security.in_force import policy_in_force
@@ -77,6 +78,7 @@ def equip(place: Place, way: Way, channel: Channel, walls: Walls, *, attended: b
         checkpoints=_checkpoints(place),
         attended=attended,
         executors=executors(place),
+        book=ModelBook(place.settings.providers.models, place.home),
     )
 
 

@@ -87,8 +87,8 @@ async def _commit(
         thinking=response.thinking,
         calls=response.tool_calls,
         model=response.model or kit.model,
-        provider=kit.provider_name,
-        usage=response.usage,
+        provider=response.provider or kit.provider_name,
+        usage=await kit.priced(response),
         thought_s=heard.thought_s,
         echo=response.echo,
     )
@@ -150,7 +150,7 @@ async def _keep(kit: Kit, conversation: Conversation, heard: _Heard) -> None:
 
 def _book(kit: Kit, turn: AssistantTurn) -> None:
     """Take the answer's price out of the purses and say so, to this agent and those above it."""
-    window = kit.provider.capabilities().context_window
+    window = kit.context_window
     for purse in kit.purse.spend(turn.usage):
         own = purse.agent == kit.agent
         kit.hub.publish(

@@ -40,6 +40,7 @@ from stormclaw.protocol.messages import (
 )
 from stormclaw.protocol.provider import Provider
 from stormclaw.protocol.tool import ChildReport, Recalled, SeenFiles, SpawnRequest
+from stormclaw.providers.models import ModelBook
 from stormclaw.providers.ways import Way
 from stormclaw.security import estop
 from stormclaw.security.tool_policy import child_layers_of
@@ -74,6 +75,7 @@ class Workshop:
         checkpoints: Snapshots of the workspace, None when they are switched off.
         attended: Whether a person can answer.
         executors: Who else can do a task.
+        book: What is known of models.
         leash: Holds the tools that run.
     """
 
@@ -91,6 +93,7 @@ class Workshop:
     checkpoints: Checkpoints | None
     attended: bool
     executors: Executors
+    book: ModelBook
     leash: Leash = field(default_factory=Leash)
 
     def open(self, session_id: str = "") -> Session:
@@ -155,6 +158,7 @@ class Workshop:
             secrets=settings.security.secrets,
             limits=settings.limits,
             family=limits,
+            book=self.book,
         )
 
     def loose_kit(self, hub: Hub) -> Kit:
@@ -165,7 +169,10 @@ class Workshop:
     def refitted(self, place: Place, way: Way, provider: Provider) -> Workshop:
         """The same workshop after the settings or the way to the model changed."""
         tools = toolset(place, self.toolset.registry, way.name, self.channel)
-        return replace(self, place=place, way=way, provider=provider, toolset=tools)
+        book = self.book
+        if place.settings.providers != self.place.settings.providers:
+            book = ModelBook(place.settings.providers.models, place.home)
+        return replace(self, place=place, way=way, provider=provider, toolset=tools, book=book)
 
     def refit(self, kit: Kit) -> Kit:
         """A root kit of before, with what this workshop now has."""
@@ -179,6 +186,7 @@ class Workshop:
             specs=self.toolset.specs(),
             system_prompt=lambda: self.prompt(ROOT, self.way.model, self.provider),
             secrets=settings.security.secrets,
+            book=self.book,
             gauge=Gauge() if kit.model != self.way.model else kit.gauge,
             context=settings.context,
             limits=settings.limits,

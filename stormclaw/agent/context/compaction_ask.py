@@ -108,8 +108,9 @@ async def ask(
             else:
                 break
             continue
-        usage = usage + response.usage
-        book(kit, response.usage)
+        spent = await kit.priced(response)
+        usage = usage + spent
+        book(kit, spent)
         problem = wrong = _fault(kit, response, most)
         if not problem:
             text = response.final_text.strip()
@@ -127,7 +128,7 @@ def book(kit: Kit, usage: Usage) -> None:
 
 def tell(kit: Kit, purse: Purse, tokens: int) -> None:
     """Publish what a purse has spent, and the size of the last request; 0 for another agent's."""
-    window = kit.provider.capabilities().context_window
+    window = kit.context_window
     kit.hub.publish(
         UsageChanged(
             purse.agent,
@@ -142,7 +143,7 @@ def tell(kit: Kit, purse: Purse, tokens: int) -> None:
 
 def _room(kit: Kit) -> int:
     """Characters of material for the first try."""
-    window = kit.provider.capabilities().context_window
+    window = kit.context_window
     reserve = min(kit.context.reserve_tokens, window // 4)
     tokens = window - reserve - OWN_TOKENS if window else UNKNOWN_WINDOW
     return max(4 * SHORTEST, int(tokens * per_token(kit.gauge)))

@@ -83,7 +83,7 @@ class Draft:
 def drafted(kit: Kit, found: Cut, nodes: Sequence[Node], focus: str) -> Draft:
     """What a compaction of `nodes` at `found` has to say."""
     characters = int(found.tokens * per_token(kit.gauge))
-    window_chars = int(kit.provider.capabilities().context_window * per_token(kit.gauge))
+    window_chars = int(kit.context_window * per_token(kit.gauge))
     words = min(MOST_WORDS, window_chars // 4) if window_chars else MOST_WORDS
     room = Room(words, min(Room().lists, max(400, characters // 16)))
     earlier = "\n\n".join(_account_in(node) for node in found.earlier)

@@ -74,7 +74,7 @@ def request(kit: Kit, conversation: Conversation) -> ChatRequest:
 def limits_of(kit: Kit) -> tuple[int, Room]:
     """Tokens of system prompt and tools, and what a request may take."""
     fixed = sum(kit.gauge.prompt(kit.system_prompt(), kit.specs))
-    return fixed, room(kit.context, kit.provider.capabilities().context_window, fixed)
+    return fixed, room(kit.context, kit.context_window, fixed)
 
 
 def view_of(kit: Kit, nodes: tuple[Node, ...], standings: Standings, soft: int) -> View:
