@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from stormclaw.errors import ProviderError
 from stormclaw.protocol.messages import ToolCall
-from stormclaw.protocol.provider import ChatResponse, Delta, Remark, Text, Thinking
+from stormclaw.protocol.provider import ChatResponse, Delta, Remark
 from stormclaw.providers._anthropic_echo import write_echo
 from stormclaw.providers._anthropic_errors import error_in_stream
+from stormclaw.providers._anthropic_shown import Block, Shown, shown_length, spoken
 from stormclaw.providers._fragments import is_json_object, mint_id
-from stormclaw.providers._surrogates import Seam
 from stormclaw.providers._usage import estimate, usage_of
 
 Finish: TypeAlias = Literal["stop", "tool_calls", "length"]
@@ -23,23 +22,6 @@ FINISHES: Final[Mapping[str, Finish]] = {
     "max_tokens": "length",
 }
 """All other reasons that are no error are a `stop`."""
-
-_GAP: Final = "\n\n"
-
-
-@dataclass(slots=True)
-class _Block:
-    """A block as far as it has come; `pieces` of its text, thinking or arguments."""
-
-    kind: str
-    head: Mapping[str, Any]
-    start: int = 0
-    pieces: list[str] = field(default_factory=list)
-    signature: list[str] = field(default_factory=list)
-
-    @property
-    def content(self) -> str:
-        return "".join(self.pieces)
 
 
 class Answer:
@@ -54,8 +36,8 @@ class Answer:
         self._asked = model
         self._provider = provider
         self._model = ""
-        self._blocks: dict[int, _Block] = {}
-        self._shown: dict[str, _Shown] = {"text": _Shown(), "thinking": _Shown()}
+        self._blocks: dict[int, Block] = {}
+        self._shown: dict[str, Shown] = {"text": Shown(), "thinking": Shown()}
         self._usage: dict[str, Any] = {}
         self._reason = ""
         self._details: Mapping[str, Any] = {}
@@ -81,36 +63,40 @@ class Answer:
         """The answer was one whole JSON."""
         self._ended = True
 
-    def feed(self, event: Any) -> Iterator[Delta]:
-        """Take one event and yield what it adds; events of other types are passed over.
+    def feed(self, event: Any) -> Sequence[Delta]:
+        """Take one event and return what it adds; events of other types are passed over.
 
         Raises:
             ProviderError: The event is an error, or nothing like an event.
         """
-        if not isinstance(event, Mapping):
+        if not isinstance(event, dict):
             raise ProviderError("protocol", "the server sent JSON that is no event of an answer")
         if event.get("error") or event.get("type") == "error":
             raise error_in_stream(event, partial=self.text)
         match event:
-            case {"type": "content_block_delta", "index": int(at), "delta": Mapping() as delta}:
-                yield from self._add(at, delta)
-            case {"type": "content_block_start", "index": int(at), "content_block": Mapping() as b}:
-                yield from self._open(at, b)
-            case {"type": "message_start", "message": Mapping() as message}:
+            case {"type": "content_block_delta", "index": int(at), "delta": dict(delta)}:
+                return self._add(at, delta)
+            case {"type": "content_block_start", "index": int(at), "content_block": dict(head)}:
+                return self._open(at, head)
+            case {"type": "message_start", "message": dict(message)}:
                 self._head(message)
-            case {"type": "message_delta", "delta": Mapping() as delta}:
+            case {"type": "message_delta", "delta": dict(delta)}:
                 self._stop(delta)
                 self._count(event.get("usage"))
             case {"type": "message_stop"}:
                 self._ended = True
             case {"type": "message", "content": list(blocks)}:
-                self._head(event)
-                for at, block in enumerate(blocks):
-                    if isinstance(block, Mapping):
-                        yield from self._open(at, block)
-                self._stop(event)
+                return self._whole(event, blocks)
             case _:
                 pass  # A ping, or something newer than this.
+        return ()
+
+    def _whole(self, message: Mapping[str, Any], blocks: Sequence[object]) -> Sequence[Delta]:
+        """An answer that is no stream."""
+        self._head(message)
+        self._stop(message)
+        heads = [(at, head) for at, head in enumerate(blocks) if isinstance(head, dict)]
+        return [delta for at, head in heads for delta in self._open(at, head)]
 
     def _head(self, message: Mapping[str, Any]) -> None:
         self._began = True
@@ -133,40 +119,43 @@ class Answer:
             if count is not None:
                 self._usage[name] = count
 
-    def _open(self, at: int, head: Mapping[str, Any]) -> Iterator[Delta]:
+    def _open(self, at: int, head: Mapping[str, Any]) -> Sequence[Delta]:
         kind = str(head.get("type"))
         gap = bool(self._blocks) and next(reversed(self._blocks.values())).kind != kind
-        block = self._blocks[at] = _Block(kind, head)
+        block = self._blocks[at] = Block(kind, head)
         if (shown := self._shown.get(kind)) is not None:
-            yield from _spoken(kind, shown.begin(gap=gap))
+            paragraph = spoken(kind, shown.begin(gap=gap))
             block.start = shown.length
-            yield from self._say(block, head.get(kind))
             if isinstance(signature := head.get("signature"), str):
                 block.signature.append(signature)
-        elif kind == "tool_use" and (given := head.get("input")):
+            return (*paragraph, *self._say(block, head.get(kind)))
+        if kind == "tool_use" and (given := head.get("input")):
             # Some servers send the arguments whole.
             block.pieces.append(json.dumps(given, ensure_ascii=False))
+        return ()
 
-    def _add(self, at: int, delta: Mapping[str, Any]) -> Iterator[Delta]:
+    def _add(self, at: int, delta: Mapping[str, Any]) -> Sequence[Delta]:
         block = self._blocks.get(at)
         if block is None:
-            return
+            return ()
         match delta:
             case {"type": "text_delta", "text": str(piece)} if block.kind == "text":
-                yield from self._say(block, piece)
+                return self._say(block, piece)
             case {"type": "thinking_delta", "thinking": str(piece)} if block.kind == "thinking":
-                yield from self._say(block, piece)
+                return self._say(block, piece)
             case {"type": "input_json_delta", "partial_json": str(piece)}:
                 block.pieces.append(piece)
             case {"type": "signature_delta", "signature": str(piece)}:
                 block.signature.append(piece)
             case _:
                 pass
+        return ()
 
-    def _say(self, block: _Block, piece: object) -> Iterator[Delta]:
-        if isinstance(piece, str) and piece:
-            block.pieces.append(piece)
-            yield from _spoken(block.kind, self._shown[block.kind].add(piece))
+    def _say(self, block: Block, piece: object) -> Sequence[Delta]:
+        if not isinstance(piece, str) or not piece:
+            return ()
+        block.pieces.append(piece)
+        return spoken(block.kind, self._shown[block.kind].add(piece))
 
     def remarks(self) -> Iterator[Remark]:
         """What the person should know of the finished answer."""
@@ -233,7 +222,7 @@ class Answer:
     def _order(self, calls: Mapping[int, ToolCall]) -> Iterator[Mapping[str, Any]]:
         for at, block in self._blocks.items():
             if block.kind == "text":
-                end = block.start + _length(block)
+                end = block.start + shown_length(block)
                 yield {"type": "text", "from": block.start, "to": end}
             elif block.kind == "thinking":
                 signature = "".join(block.signature)
@@ -242,41 +231,3 @@ class Answer:
                 yield dict(block.head)
             elif at in calls:
                 yield {"type": "tool_use", "id": calls[at].id}
-
-
-class _Shown:
-    """Everything said of one kind, as it was shown."""
-
-    def __init__(self) -> None:
-        self._pieces: list[str] = []
-        self._seam = Seam()
-        self.length = 0
-
-    @property
-    def whole(self) -> str:
-        return "".join(self._pieces)
-
-    def begin(self, *, gap: bool) -> str:
-        """A new block; what follows on something else begins a paragraph."""
-        if not gap or not self._pieces or self._pieces[-1].endswith("\n"):
-            return ""
-        return self.add(_GAP)
-
-    def add(self, piece: str) -> str:
-        """What of it can be shown now."""
-        piece = self._seam.join(piece)
-        if piece:
-            self._pieces.append(piece)
-            self.length += len(piece)
-        return piece
-
-
-def _spoken(kind: str, piece: str) -> Iterator[Delta]:
-    if piece:
-        yield Text(piece) if kind == "text" else Thinking(piece)
-
-
-def _length(block: _Block) -> int:
-    """How much of the shown text is this block's: halves of a character were joined."""
-    seam = Seam()
-    return sum(len(seam.join(piece)) for piece in block.pieces)
