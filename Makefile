@@ -1,13 +1,14 @@
 # Everything sets itself up in .venv with nothing but Python >= 3.11 and make.
 #   make run    open StormClaw here          make test   format, lint, types, contracts, tests
 #   make bench  figures and their ratios     make lock   pin the dependencies anew (needs uv)
+#   make test-backends   the real claude and codex CLIs (needs npm), cut off from any network
 
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: run test check bench format snapshots screenshot lock clean
+.PHONY: run test test-backends check bench format snapshots screenshot lock clean
 .DELETE_ON_ERROR:
 
 run: $(VENV)/.run
@@ -15,6 +16,13 @@ run: $(VENV)/.run
 
 test: check
 	$(BIN)/python tests/twice.py -n auto --dist worksteal
+
+# `make test` skips these and says so.
+test-backends: $(VENV)/.dev
+	@$(MAKE) --no-print-directory $(VENV)/backends/.made || echo "the CLIs could not be installed" >&2
+	@for alone in "unshare --net" "unshare --map-root-user --net" ""; do \
+	  $$alone true 2>/dev/null && break; done; \
+	  $$alone $(BIN)/python -m pytest tests/backends -rs
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -58,4 +66,11 @@ $(VENV)/.run: $(VENV)/.made requirements/run.lock pyproject.toml
 $(VENV)/.dev: $(VENV)/.run requirements/dev.lock requirements/llama.lock
 	@$(PIP) --require-hashes -r requirements/dev.lock
 	@$(PIP) --no-deps --require-hashes -r requirements/llama.lock
+	@touch $@
+
+# The lock keeps every hash and names no registry: npm asks the one it is configured with.
+$(VENV)/backends/.made: requirements/backends/package.json requirements/backends/package-lock.json
+	@mkdir -p $(@D) && cp requirements/backends/package*.json $(@D)
+	@cd $(@D) && npm ci --ignore-scripts --omit-lockfile-registry-resolved --no-audit --no-fund
+	@cd $(@D) && node node_modules/@anthropic-ai/claude-code/install.cjs
 	@touch $@

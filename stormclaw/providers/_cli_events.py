@@ -136,6 +136,7 @@ class Result:
         cost_usd: Of the whole turn, None where not told.
         denials: Ids of the calls that were not permitted.
         reason: The CLI's word for the end: `completed`, `aborted_streaming`, `rate_limit`.
+        context_window: What its model takes, in tokens; 0 where not told.
     """
 
     is_error: bool
@@ -145,6 +146,7 @@ class Result:
     cost_usd: float | None = None
     denials: tuple[str, ...] = ()
     reason: str = ""
+    context_window: int = 0
 
 
 CliEvent: TypeAlias = (
