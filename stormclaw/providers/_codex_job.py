@@ -25,6 +25,7 @@ NEVER: Final[Mapping[str, Any]] = {
     "goals": False,
     "unified_exec_tty": False,  # What is typed into a terminal passes no gate.
     "unbounded_connection_retries": False,
+    "shell_snapshot": False,  # It would run the person's login shell at every start.
 }
 """Features that are always off."""
 
