@@ -30,6 +30,7 @@ def build(
     *,
     agent: str,
     model: str,
+    acts: bool,
     workspace: Path,
     branch: str,
     today: date,
@@ -44,6 +45,7 @@ def build(
     Args:
         agent: Path of the agent it is for.
         model: Not told.
+        acts: Not told: no model here acts by itself.
         workspace: Absolute.
         branch: Not told.
         today: In the person's time zone.

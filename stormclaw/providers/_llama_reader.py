@@ -21,7 +21,8 @@ _PIECE: Final = re.compile(
     r'(?P<plain>[^"\\]+)|\\u(?P<code>[0-9a-fA-F]{4})|\\(?P<mark>["\\/bfnrt])|(?P<end>")'
 )
 _MARKS: Final = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_PRINTED: Final = re.compile(r"\s*(?:\{|`{1,3}|<tool_call|<\|?tool)")
+_OPENINGS: Final = ("{", "```", "<tool_call>", "<|tool_call")
+"""How a printed call begins; what begins so is not shown before it is known to be none."""
 _WRAPPED: Final = re.compile(
     r"```(?:json|tool_call)?\s*(?P<fenced>\{.*?\})\s*```"
     r"|<\|?tool_call\|?>\s*(?P<tagged>\{.*?\})\s*(?:<\|?/?tool_call\|?>|\Z)",
@@ -64,7 +65,7 @@ class Reader:
         if not self._in_words and not self._closed:
             if head := _HEAD.match(self._raw):
                 self._in_words, self._at = True, head.end()
-            elif self._tools and (self._held or _PRINTED.match(self._raw) or not self._raw.strip()):
+            elif self._tools and (self._held or _may_be_call(self._raw)):
                 return ""
             else:
                 return self._show(self._rest())
@@ -140,3 +141,8 @@ class Reader:
         if isinstance(given, Mapping):
             given = json.dumps(given, ensure_ascii=False)
         return ToolCall(mint_id(), name, mend(given)) if isinstance(given, str) else None
+
+
+def _may_be_call(raw: str) -> bool:
+    begun = raw.lstrip()
+    return any(begun.startswith(opening) or opening.startswith(begun) for opening in _OPENINGS)
