@@ -28,7 +28,8 @@ from stormclaw.protocol.effects import AUTONOMY_LEVELS
 from stormclaw.protocol.inert import inert
 from stormclaw.providers.check import CheckReport, try_provider
 from stormclaw.providers.choose import known_key, probe_loopback
-from stormclaw.providers.presets import KIND, PRESETS, Preset, by_name
+from stormclaw.providers.connectable import Connectable, at_hand, by_name, connectables
+from stormclaw.providers.presets import KIND
 from stormclaw.providers.ways import Way, keep_way
 
 LEVELS = {
@@ -57,10 +58,10 @@ def run(options: argparse.Namespace) -> int:
         )
     place = place_from(options)
     preset = _preset(options, place)
-    settings = _settings(preset, options)
+    settings = preset.configured(options.model, options.base_url)
     key = _key(preset, place, options)
     if not settings.model and is_person():
-        settings = replace(settings, model=ask("model (empty: what the server has)", ""))
+        settings = replace(settings, model=ask("model (empty: the usual one)", ""))
     way = _connected(place, preset, settings, key)
     if way is None:
         return 1
@@ -70,25 +71,31 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _preset(options: argparse.Namespace, place: Place) -> Preset:
+def _preset(options: argparse.Namespace, place: Place) -> Connectable:
     name = options.provider or _provider_asked(place)
-    preset = by_name(name)
-    if preset is not None:
-        return preset
+    known = by_name(name)
+    if known is not None:
+        return known
     if options.base_url:
-        return Preset(name, name, options.base_url)
-    names = ", ".join(entry.name for entry in PRESETS)
+        settings = ModelSettings(kind=KIND, base_url=options.base_url)
+        return Connectable(name, name, options.base_url, settings)
+    names = ", ".join(entry.name for entry in connectables())
     raise UsageError(
         f"no provider {name!r}; there are: {names}; another OpenAI-like server: --base-url URL"
     )
 
 
 def _provider_asked(place: Place) -> str:
-    found = asyncio.run(probe_loopback())
+    server = asyncio.run(probe_loopback())
+    there = dict(at_hand(place.env, place.home))
+    if server:
+        there[server.preset] = f"answers here with {server.model}"
+    known = connectables()
     keyed = known_key(place.env)
-    usual = keyed[0] if keyed else found.preset if found else PRESETS[0].name
-    for known in PRESETS:
-        print(f"  {known.name:<12} {known.label}")
+    usual = keyed[0] if keyed else server.preset if server else next(iter(there), known[0].name)
+    for entry in known:
+        state = f"  ({there[entry.name]})" if entry.name in there else ""
+        print(inert(f"  {entry.name:<12} {entry.label}{state}"))
     while True:
         name = ask("provider", usual)
         if by_name(name) is not None:
@@ -96,13 +103,7 @@ def _provider_asked(place: Place) -> str:
         print(f"  there is no {inert(name)} here; one of the names above")
 
 
-def _settings(preset: Preset, options: argparse.Namespace) -> ModelSettings:
-    if by_name(preset.name) is None:
-        return ModelSettings(kind=KIND, model=options.model, base_url=options.base_url)
-    return preset.settings(model=options.model, base_url=options.base_url)
-
-
-def _key(preset: Preset, place: Place, options: argparse.Namespace) -> str:
+def _key(preset: Connectable, place: Place, options: argparse.Namespace) -> str:
     """The key that was typed or piped in, "" where there is one already or none is needed."""
     if options.no_key or not (preset.needs_key or by_name(preset.name) is None):
         return ""
@@ -119,7 +120,7 @@ def _key(preset: Preset, place: Place, options: argparse.Namespace) -> str:
     return ask_secret(f"{preset.label} key (not shown{hint})")
 
 
-def _connected(place: Place, preset: Preset, settings: ModelSettings, key: str) -> Way | None:
+def _connected(place: Place, preset: Connectable, settings: ModelSettings, key: str) -> Way | None:
     """A way that has answered; None when it was given up. Nothing is saved here."""
     while True:
         way = Way(preset.name, settings, key or None, "you connected it")

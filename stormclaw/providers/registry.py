@@ -20,6 +20,7 @@ HELPERS: Final = frozenset(
     {
         "check",
         "choose",
+        "connectable",
         "local_models",
         "local_pull",
         "models",

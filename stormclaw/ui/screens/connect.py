@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar, Literal, TypeAlias
 
@@ -21,7 +21,7 @@ from stormclaw.ui.widgets.picker import Picker
 if TYPE_CHECKING:
     from stormclaw.config.settings import ModelSettings
     from stormclaw.providers.choose import Found
-    from stormclaw.providers.presets import Preset
+    from stormclaw.providers.connectable import Connectable
 
 Step: TypeAlias = Literal["provider", "address", "key", "model", "trying", "failed"]
 
@@ -50,10 +50,10 @@ class ConnectScreen(Page[None]):
     def __init__(self, argument: str = "") -> None:
         super().__init__(argument)
         self._step: Step = "provider"
-        self._presets: Sequence[Preset] = ()
-        self._keyed: set[str] = set()
+        self._presets: Sequence[Connectable] = ()
+        self._there: Mapping[str, str] = {}
         self._found: Found | None = None
-        self._preset: Preset | None = None
+        self._preset: Connectable | None = None
         self._address = self._key = self._model = ""
 
     def body(self) -> Iterable[Widget]:
@@ -71,35 +71,35 @@ class ConnectScreen(Page[None]):
 
     async def on_mount(self) -> None:  # type: ignore[override]
         """Find out what is at hand; `/connect NAME` begins with that provider."""
-        from stormclaw.providers.choose import probe_loopback
-        from stormclaw.providers.presets import PRESETS
+        from stormclaw.providers.choose import LOCAL, probe_loopback
+        from stormclaw.providers.connectable import at_hand, connectables
 
         super().on_mount()
-        self._presets = PRESETS
-        self.picker.fill(len(PRESETS) + 1)
+        self._presets = connectables()
+        self.picker.fill(len(self._presets) + 1)
         runtime = self.storm.runtime
-        env = runtime.place.env if runtime is not None else {}
-        self._keyed = {p.name for p in PRESETS if any(env.get(v) for v in p.key_envs)}
+        if runtime is not None:
+            self._there = at_hand(runtime.place.env, runtime.home)
         self._to("provider")
-        names = [preset.name for preset in PRESETS]
-        wanted = {"key": "openrouter"}.get(self.argument, self.argument)
+        names = [preset.name for preset in self._presets]
+        wanted = {"key": "openrouter", LOCAL: ""}.get(self.argument, self.argument)
         if wanted in names:
             self._choose(names.index(wanted))
         self._found = await probe_loopback()
         self.picker.redraw()
-        if self.argument == "local" and self._found is not None:
+        if self.argument == LOCAL and self._found is not None:
             self._choose(names.index(self._found.preset))
+        elif self.argument == LOCAL and LOCAL in self._there:
+            self._choose(names.index(LOCAL))
 
     def _draw(self, index: int, width: int, picked: bool) -> tuple[Sequence[Run], Sequence[Run]]:
         if index == len(self._presets):
             return [Run(f"{OWN:<18}"), Run("anything that speaks like OpenAI", "muted")], []
         preset = self._presets[index]
-        state = ""
-        if preset.name in self._keyed:
-            state = "key in the environment"
-        elif self._found is not None and self._found.preset == preset.name:
+        state = self._there.get(preset.name, "")
+        if self._found is not None and self._found.preset == preset.name:
             state = "answers here"
-        where = preset.host if width >= 60 else ""
+        where = preset.where if width >= 60 else ""
         left = [Run(f"{preset.label:<18}"), Run(where, "muted")]
         return left, [Run(state, "accent")]
 
@@ -142,7 +142,10 @@ class ConnectScreen(Page[None]):
         self._model = preset.model
         if self._found is not None and self._found.preset == preset.name:
             self._address, self._model = self._found.base_url, self._found.model
-        self._to("key" if preset.needs_key and preset.name not in self._keyed else "model")
+        self._to("key" if preset.needs_key and not self._keyed(preset) else "model")
+
+    def _keyed(self, preset: Connectable) -> bool:
+        return preset.needs_key and preset.name in self._there
 
     @on(Input.Submitted)
     def _entered(self, event: Input.Submitted) -> None:
@@ -170,7 +173,7 @@ class ConnectScreen(Page[None]):
         preset = self._preset
         if preset is None:
             return "own", ModelSettings(kind=KIND, model=self._model, base_url=self._address)
-        settings = preset.settings(model=self._model, base_url=self._address)
+        settings = preset.configured(self._model, self._address)
         return preset.name, replace(settings, api_key_env="" if self._key else settings.api_key_env)
 
     async def _try(self) -> None:
