@@ -30,4 +30,4 @@ async def _run(runtime: Runtime, rest: str) -> Answer:
     return Answer("\n".join(lines), Table(COLUMNS, rows) if rows else None, screen="model")
 
 
-COMMAND = Command("model", "Show or switch the model", _run, "[PROVIDER/MODEL[:EFFORT]]")
+COMMAND = Command("model", "Show or switch the model", _run, "[PROVIDER/MODEL]")

@@ -22,8 +22,6 @@ from stormclaw.providers.presets import by_name
 Standing: TypeAlias = Literal["configured", "key", "server", "program", "local", "built in", "none"]
 """Why a provider can be used; `none` for one that cannot be yet."""
 
-KEYLESS: Mapping[str, Standing] = {"claude-cli": "program", "codex-cli": "program"}
-"""Kinds that bring their own login."""
 LABELS: Mapping[str, str] = {
     "anthropic": "Anthropic",
     "bedrock": "Amazon Bedrock",
@@ -34,6 +32,8 @@ LABELS: Mapping[str, str] = {
     LOCAL: "On this machine",
     DEMO: "Demo, scripted",
 }
+SHORT = 12
+"""Models of a list that are few enough to stand beside those one would choose."""
 CLI_MODELS: Mapping[str, tuple[str, ...]] = {"claude-cli": ("opus", "sonnet", "haiku")}
 """What a program takes for a model, beside its own default."""
 
@@ -113,7 +113,7 @@ def _groups(
 ) -> tuple[Group, ...]:
     look = _Look(settings, env, home, book, answering)
     ready = sorted(look.ready(), key=lambda group: _RANK.index(group.standing))
-    return (*ready, *look.everything(ready), *look.missing(ready))
+    return (*look.everything(ready), *look.missing(ready))
 
 
 _RANK: Sequence[Standing] = ("configured", "key", "server", "program", "local", "built in")
@@ -153,19 +153,25 @@ class _Look:
                 yield Group(name, label_of(name), state, standing, offers)
 
     def everything(self, ready: Iterable[Group]) -> Iterator[Group]:
-        """The lists of all models of those providers, without the few that stand above."""
-        for group in ready:
-            above = {offer.model.lower() for offer in group.offers}
-            usable = all(offer.key for offer in group.offers)
-            if group.standing not in ("configured", "key") or not usable:
-                continue
-            cards = sorted(self._book.cards(group.name), key=_by_use)
-            offers = tuple(
-                self._offer(group.name, card) for card in cards if card.id.lower() not in above
-            )
-            if offers:
-                label = f"{group.label}, all models"
-                yield Group(group.name, label, f"{len(offers)} more", group.standing, offers, True)
+        """The lists of all models of those providers; a short one stands where the few stand."""
+        rest = [(group, tuple(self._rest(group))) for group in ready]
+        for group, offers in rest:
+            short = len(offers) <= SHORT
+            yield replace(group, offers=(*group.offers, *offers)) if short else group
+        for group, offers in rest:
+            if len(offers) > SHORT:
+                label, state = f"{group.label}, all models", f"{len(offers)} more"
+                yield Group(group.name, label, state, group.standing, offers, True)
+
+    def _rest(self, group: Group) -> Iterator[Offer]:
+        """All models of a provider but the few that one would choose."""
+        usable = all(offer.key for offer in group.offers)
+        if group.standing not in ("configured", "key") or not usable:
+            return
+        few = {offer.model.lower() for offer in group.offers}
+        for card in sorted(self._book.cards(group.name), key=_by_use):
+            if card.id.lower() not in few:
+                yield self._offer(group.name, card)
 
     def missing(self, ready: Iterable[Group]) -> Iterator[Group]:
         """The providers that only lack a key."""

@@ -17,6 +17,7 @@ ABLE_FROM, ORIGIN_FROM = 96, 116
 """Cells of a line from which abilities, and where we have it from, are shown."""
 NUMBER = 9
 ORIGIN = 14
+PROVIDER = 12
 ABILITIES = (("tools", 5), ("thinking", 8), ("images", 6))
 
 
@@ -95,14 +96,18 @@ def head_row(width: int) -> Row:
 
 
 def left_of(line: OfferLine, room: int, elided: str) -> tuple[Run, ...]:
-    """The model's name, and that it answers now; its vendor is muted."""
+    """The model's name, its vendor muted, and that it answers now.
+
+    One that is not connected stands among others: the name of its provider comes first.
+    """
     name = one_line(line.offer.model) or "its default model"
     mark = "  in use" if line.current else ""
-    short = fit(name, max(8, room - len(mark)), elided=elided)
+    lead = () if line.offer.key else (Run(f"{one_line(line.offer.provider):<{PROVIDER}}"),)
+    short = fit(name, max(8, room - len(mark) - len(lead) * PROVIDER), elided=elided)
     vendor, slash, rest = short.rpartition("/")
     role = "text" if line.offer.key else "muted"
-    runs = [Run(vendor + slash, "muted"), Run(rest, role)]
-    return (*runs, Run(mark, "accent")) if mark else tuple(runs)
+    runs = (*lead, Run(vendor + slash, "muted"), Run(rest, role))
+    return (*runs, Run(mark, "accent")) if mark else runs
 
 
 def right_of(line: OfferLine, width: int) -> tuple[Run, ...]:
@@ -158,8 +163,7 @@ def facts_of(line: OfferLine, width: int) -> list[Row]:
         said.append(f"{tokens(card.context_window)} window")
     if card is not None and card.max_output:
         said.append(f"answers up to {tokens(card.max_output)}")
-    said.append(_priced(card))
-    said.append(_abilities(card))
+    said += [_abilities(card), _priced(card)]
     facts = fit(", ".join(filter(None, said)), width)
     return [title, Row((Run(facts, "muted"),))]
 
@@ -186,8 +190,8 @@ def _abilities(card: ModelCard | None) -> str:
     return ", ".join(known) if known else "abilities unknown"
 
 
-def effort_row(efforts: Sequence[str], chosen: str, width: int) -> Row:
-    """How hard it is to think: all there is, the chosen one bright."""
+def effort_row(efforts: Sequence[str], chosen: str, width: int, arrows: str) -> Row:
+    """How hard it is to think: all there is, the chosen one bright; `arrows` are its keys."""
     if len(efforts) == 1:
         return Row((Run("effort   this model does not think", "muted"),))
     runs = [Run("effort   ", "muted")]
@@ -196,5 +200,5 @@ def effort_row(efforts: Sequence[str], chosen: str, width: int) -> Row:
         picked = effort == chosen
         runs += [Run(word, "accent" if picked else "muted", "b" if picked else ""), Run("  ")]
     if width >= 76:
-        runs += [Run("← →", "text"), Run(" changes it", "muted")]
+        runs += [Run(arrows), Run(" changes it", "muted")]
     return Row(tuple(runs))

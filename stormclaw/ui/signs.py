@@ -49,6 +49,7 @@ class Signs:
     up: str = "↑"
     down: str = "↓"
     right: str = "→"
+    left: str = "←"
     dash: str = "–"
     hairline: str = "─"
 
@@ -107,6 +108,7 @@ ASCII = Signs(
     up="^",
     down="v",
     right=">",
+    left="<",
     dash="-",
     hairline="-",
 )

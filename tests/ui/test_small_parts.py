@@ -20,6 +20,7 @@ from stormclaw.ui.rows import Run, clip, spread, width_of, wrap
 from stormclaw.ui.screens.context import ContextScreen
 from stormclaw.ui.screens.context_reading import ReadingPage
 from stormclaw.ui.screens.main import MainScreen
+from stormclaw.ui.screens.model import ModelScreen
 from stormclaw.ui.screens.sessions import SessionsScreen
 from stormclaw.ui.screens.zoom import ZoomScreen
 from stormclaw.ui.sending import Goodbye, Silence, Slash, Words, read
@@ -217,6 +218,7 @@ OWNERS: dict[str, tuple[type, ...]] = {
     "policies": (Policies,),
     "reading": (ReadingPage,),
     "tree": (SessionsScreen,),
+    "models": (ModelScreen,),
 }
 
 

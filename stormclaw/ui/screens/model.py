@@ -47,13 +47,15 @@ class ModelScreen(Page[None]):
     ModelScreen Input {
         height: 1; border: none; margin: 0 2 1 2; padding: 0 1;
         background: $sc-surface; color: $sc-text; border-left: outer $sc-accent;
-        &:focus { border: none; border-left: outer $sc-accent; background: $sc-surface; }
+        &:focus {
+            border: none; border-left: outer $sc-accent; background: $sc-surface;
+            background-tint: $sc-surface 0%;
+        }
         & .input--placeholder { color: $sc-muted; }
     }
     ModelScreen.-short Input { margin: 0 2 0 2; }
     ModelScreen Detail { margin: 1 2 0 2; padding: 0 2 0 1; height: 3; }
     ModelScreen.-short Detail { margin: 0 2 0 2; }
-    .-ascii ModelScreen Input { border-left: ascii $sc-accent; }
     """
 
     def __init__(
@@ -184,8 +186,9 @@ class ModelScreen(Page[None]):
             self.facts.show(())
             return
         rows = facts_of(line, width)
+        arrows = f"{self.storm.signs.left} {self.storm.signs.right}"
         if line.offer.key:
-            rows.append(effort_row(self._efforts, self._chosen, width))
+            rows.append(effort_row(self._efforts, self._chosen, width, arrows))
         self.facts.show(rows)
 
     # How hard to think -----------------------------------------------------------------------

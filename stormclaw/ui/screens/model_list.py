@@ -16,6 +16,9 @@ from stormclaw.ui.model_lines import (
 from stormclaw.ui.rows import Row, Run, spread, width_of
 from stormclaw.ui.widgets.picker import Picker
 
+MEASURE = 124
+"""Cells a line takes at most: the columns stay near the names on a wide screen."""
+
 
 class ModelList(Picker, can_focus=False):
     """Draws `ModelLine`s; keys come from the screen, since what is typed goes to the search.
@@ -25,7 +28,7 @@ class ModelList(Picker, can_focus=False):
     """
 
     def __init__(self) -> None:
-        super().__init__(lambda index, width, picked: ((), ()), head=head_row)
+        super().__init__(lambda index, width, picked: ((), ()), head=_head)
         self.items: Sequence[ModelLine] = ()
 
     def put(self, items: Sequence[ModelLine], to: str | None = None) -> None:
@@ -50,21 +53,19 @@ class ModelList(Picker, can_focus=False):
         return line if isinstance(line, OfferLine) else None
 
     def move_to(self, index: int) -> None:
-        """Pick a model: the next one in that direction, where no model stands at `index`."""
+        """Pick a model: the next one in that direction, else the nearest in the other."""
         index = max(0, min(index, self.count - 1))
         step = 1 if index >= self.cursor else -1
-        at = index
-        while 0 <= at < self.count and not isinstance(self.items[at], OfferLine):
-            at += step
-        if 0 <= at < self.count:
-            super().move_to(at)
-        elif step < 0:
-            self._show_top()
-
-    def _show_top(self) -> None:
-        """Above the first model there is only the name of its provider: show it."""
-        self._first = 0
-        self.redraw()
+        ahead = range(index, self.count) if step > 0 else range(index, -1, -1)
+        behind = range(index, -1, -1) if step > 0 else range(index, self.count)
+        models = (at for at in (*ahead, *behind) if isinstance(self.items[at], OfferLine))
+        at = next(models, None)
+        if at is None:
+            return
+        super().move_to(at)
+        if step < 0 and not any(isinstance(line, OfferLine) for line in self.items[:at]):
+            self._first = 0  # Above the first model is only the name of its provider: show it.
+            self.redraw()
 
     def _keep_in_view(self) -> None:
         super()._keep_in_view()
@@ -87,7 +88,12 @@ class ModelList(Picker, can_focus=False):
 
     def _offer(self, line: OfferLine, width: int, *, picked: bool) -> Row:
         lead = Run(f"  {self.signs.selected} ", "accent") if picked else Run("    ")
-        right = right_of(line, width - 6)
-        left = left_of(line, width - 6 - width_of(right) - 2, self.signs.elided)
-        row = spread(left, right, width - 6, mark=self.signs.elided)
+        measure = min(width - 6, MEASURE)
+        right = right_of(line, measure)
+        left = left_of(line, measure - width_of(right) - 2, self.signs.elided)
+        row = spread(left, right, measure, mark=self.signs.elided)
         return Row((lead, *row.runs), "row" if picked else "")
+
+
+def _head(width: int) -> Row:
+    return head_row(min(width, MEASURE))

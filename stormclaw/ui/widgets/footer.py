@@ -117,7 +117,11 @@ class Footer(Lines):
     def _written(self, key: str) -> str:
         """A key of the table, its arrows in the signs of this terminal."""
         signs = self.signs
-        return key.replace("↑", signs.up).replace("↓", signs.down).replace("→", signs.right)
+        for arrow, sign in zip(
+            "↑↓←→", (signs.up, signs.down, signs.left, signs.right), strict=True
+        ):
+            key = key.replace(arrow, sign)
+        return key
 
     def _right(self, width: int) -> tuple[Run, ...]:
         costs = self.costs
