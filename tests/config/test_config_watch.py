@@ -12,7 +12,7 @@ import pytest
 
 from stormclaw.config.watch import watch
 
-PATIENCE_S = 30
+PATIENCE_S = 60
 """When to call a missing notification a failure; nothing waits for it otherwise."""
 
 

@@ -25,7 +25,7 @@ from stormclaw.providers.registry import kinds
 from stormclaw.runtime import Runtime, open_runtime
 
 E = TypeVar("E")
-PATIENCE_S = 20.0
+PATIENCE_S = 60.0
 """How long a test waits for an event before it fails; never reached when all is well."""
 
 Turns = Sequence[Mapping[str, Any]]

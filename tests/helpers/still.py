@@ -8,6 +8,7 @@ still when no callback is ready, no thread works for it, and no timer is due soo
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from asyncio import AbstractEventLoop, BaseEventLoop, Future
 from collections.abc import Callable, Iterator
@@ -17,10 +18,12 @@ from typing import Any, cast
 import pytest
 from textual.pilot import Pilot
 
-SOON_S = 0.05
+SOON_S = 0.04
 """A timer due within this is part of what is happening now: frames, and what waits a breath."""
-BUSY_S = 30.0
-"""So long an app may be busy, or one of its threads, before a test goes on anyway."""
+BEATS = 25
+"""So often `SOON_S` is waited for timers: what polls for ever (a program that runs) is no news."""
+BUSY_S = 1.0
+"""So much CPU time an app may need to come to rest; an answer that streams in never does."""
 PATIENCE_S = 60.0
 """How long a test waits for what must come before it fails; never reached when all is well."""
 NAP_S = 0.002
@@ -33,30 +36,37 @@ _at_work: set[Future[Any]] = set()
 async def still(soon_s: float = SOON_S, busy_s: float = BUSY_S) -> bool:
     """Return when nothing will happen by itself within `soon_s` seconds.
 
+    Args:
+        soon_s: Seconds that count as soon.
+        busy_s: Seconds of CPU time after which it gives up. Time in which others have the CPU
+            does not count, nor does time a thread needs, up to a minute.
+
     Returns:
-        False if something still happened after `busy_s` seconds.
+        False if it gave up: something happens again and again.
     """
     loop: Any = asyncio.get_running_loop()
-    until = time.monotonic() + busy_s
-    while time.monotonic() < until:
+    threads_until = time.monotonic() + PATIENCE_S
+    worked_until = time.process_time() + busy_s
+    rest_s = BEATS * soon_s
+    while True:
         await asyncio.sleep(0)
-        if loop._ready:
-            continue
-        wait_s = _next(loop, soon_s)
-        if wait_s is None:
-            return True
-        await asyncio.sleep(wait_s)
-    return False
+        threads = any(future.get_loop() is loop for future in _at_work)
+        if threads and time.monotonic() < threads_until:
+            await asyncio.sleep(NAP_S)
+        elif threads or time.process_time() > worked_until or rest_s <= 0:
+            return False
+        elif not loop._ready:
+            wait_s = _due(loop)
+            if wait_s > soon_s:
+                return True
+            rest_s -= wait_s
+            await asyncio.sleep(wait_s)
 
 
-def _next(loop: Any, soon_s: float) -> float | None:
-    """Seconds until it is worth looking again; None when nothing will happen soon."""
-    if any(future.get_loop() is loop for future in _at_work):
-        return NAP_S
-    now = loop.time()
-    due = [handle.when() - now for handle in loop._scheduled if not handle.cancelled()]
-    soonest = min(due, default=soon_s)
-    return max(0.0, soonest) if soonest < soon_s else None
+def _due(loop: Any) -> float:
+    """Seconds until the next timer."""
+    due = [handle.when() for handle in loop._scheduled if not handle.cancelled()]
+    return max(0.0, min(due, default=math.inf) - float(loop.time()))
 
 
 async def came(pilot: Pilot[Any], holds: Callable[[], object]) -> bool:
@@ -75,7 +85,7 @@ def patient_pilot() -> Iterator[None]:
     run_in_executor = BaseEventLoop.run_in_executor
 
     def known(self: AbstractEventLoop, *args: Any) -> Future[Any]:
-        future = cast(Future[Any], run_in_executor(cast(Any, self), *args))
+        future = run_in_executor(cast(Any, self), *args)
         _at_work.add(future)
         future.add_done_callback(_at_work.discard)
         return future

@@ -336,7 +336,7 @@ def test_a_server_of_its_own_is_reached_directly(walls: Box) -> None:
     serve = f"{PY} -m http.server --bind 127.0.0.1 8123 >/dev/null 2>&1 &"
     fetch = (
         f'{PY} -c "import time, urllib.request as u\n'
-        "for turn in range(200):\n"
+        "for turn in range(1200):\n"
         "    try: print(u.urlopen('http://127.0.0.1:8123/').status); break\n"
         '    except OSError: time.sleep(0.05)"'
     )
@@ -345,7 +345,7 @@ def test_a_server_of_its_own_is_reached_directly(walls: Box) -> None:
 
 def test_all_connections_end_with_the_command(walls: Box) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        server.settimeout(30)
+        server.settimeout(60)
         port = server.getsockname()[1]
         hold = f"{CONNECT}; import time; time.sleep(600)"
         line = f'{PY} -c "{hold}" index.example:{port}'
@@ -353,7 +353,7 @@ def test_all_connections_end_with_the_command(walls: Box) -> None:
         launch = walls.walls.launch(line, walls.workspace, walls.ground.environ, reach)
         with started(launch):
             connection, _ = server.accept()
-            connection.settimeout(30)
+            connection.settimeout(60)
         with connection, contextlib.suppress(ConnectionResetError):
             assert connection.recv(1) == b""
     assert launch.refused() == ()

@@ -152,12 +152,12 @@ def test_the_lookout_notices_stop_and_clear(tmp_path: Path) -> None:
     lookout = Lookout(tmp_path, lambda: news.put("stop"), news.put, lambda: news.put("clear"))
     lookout.start()
     estop.set(tmp_path, "test")
-    assert news.get(timeout=20) == "stop"
-    stopped = news.get(timeout=20)
+    assert news.get(timeout=60) == "stop"
+    stopped = news.get(timeout=60)
     assert isinstance(stopped, Stopped)
     assert stopped.sentence() == "emergency stop: test; nothing was running"
     estop.clear(tmp_path)
-    assert news.get(timeout=20) == "clear"
+    assert news.get(timeout=60) == "clear"
     lookout.close()
 
 

@@ -77,7 +77,7 @@ async def proxied(world: World) -> AsyncIterator[Wire]:
         yield program
     finally:
         program.writer.close()
-        await asyncio.wait_for(serving, 30)
+        await asyncio.wait_for(serving, 60)
         server.close()
 
 
@@ -85,7 +85,7 @@ async def said(world: World, request: bytes) -> bytes:
     """All the proxy answers to a request; `PORT` in it is the host's."""
     async with proxied(world) as program:
         program.writer.write(request.replace(b"PORT", str(world.port).encode()))
-        return await asyncio.wait_for(program.reader.read(), 30)
+        return await asyncio.wait_for(program.reader.read(), 60)
 
 
 async def test_a_page() -> None:
@@ -273,8 +273,8 @@ async def test_silence_ends_a_tunnel() -> None:
     async with proxied(world) as program:
         program.writer.write(f"CONNECT a.example:{world.port} HTTP/1.1\r\n\r\n".encode())
         with contextlib.suppress(ConnectionError):
-            await asyncio.wait_for(program.reader.read(), 30)
-        await asyncio.wait_for(world.ended.wait(), 30)
+            await asyncio.wait_for(program.reader.read(), 60)
+        await asyncio.wait_for(world.ended.wait(), 60)
 
 
 async def test_a_program_that_goes_away_takes_the_connection_with_it() -> None:
@@ -283,7 +283,7 @@ async def test_a_program_that_goes_away_takes_the_connection_with_it() -> None:
         program.writer.write(f"CONNECT a.example:{world.port} HTTP/1.1\r\n\r\n".encode())
         await program.reader.readuntil(END)
         program.writer.transport.abort()
-        await asyncio.wait_for(world.ended.wait(), 30)
+        await asyncio.wait_for(world.ended.wait(), 60)
 
 
 async def test_much_goes_through() -> None:

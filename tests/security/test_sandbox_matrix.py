@@ -228,7 +228,7 @@ def test_a_server_and_its_client_in_one_command(walls: Box) -> None:
     (walls.workspace / "page").write_text("hello from inside\n")
     client = (
         "import time, urllib.request as u\n"
-        "for _ in range(500):\n"
+        "for _ in range(3000):\n"
         "    try: print(u.urlopen('http://127.0.0.1:8123/page').read().decode()); break\n"
         "    except OSError: time.sleep(0.02)\n"
     )

@@ -90,6 +90,6 @@ def _bash(*args: str) -> subprocess.CompletedProcess[bytes]:
         capture_output=True,
         stdin=subprocess.DEVNULL,
         env={"PATH": "/usr/bin:/bin", "x": "X"},
-        timeout=10,
+        timeout=60,
         check=False,
     )

@@ -211,10 +211,10 @@ async def test_a_timeout_ends_the_whole_family(
     call: Call, witness: Witness, narrow: Callable[..., ToolContext]
 ) -> None:
     command = "echo before;" + FAMILY.format(pipe=witness.path)
-    limited = narrow(max_shell_timeout_s=1.0)
+    limited = narrow(max_shell_timeout_s=2.0)
     result = await call("shell_exec", ctx=limited, command=command)
-    assert result.output.startswith("before\n[timeout after 1 s]\nIt was stopped")
-    assert (result.summary, result.ok) == ("timeout after 1 s, 1 line", False)
+    assert result.output.startswith("before\n[timeout after 2 s]\nIt was stopped")
+    assert (result.summary, result.ok) == ("timeout after 2 s, 1 line", False)
     assert result.metadata["exit_code"] is None
     assert await witness.ended()
 

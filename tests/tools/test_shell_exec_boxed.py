@@ -101,18 +101,20 @@ async def test_the_whole_family_ends(call: Call, walls: Box, how: str) -> None:
     reading = os.open(walls.workspace / "pipe", os.O_RDONLY | os.O_NONBLOCK)
     os.set_blocking(reading, True)
     keep = os.open(walls.workspace / "pipe", os.O_WRONLY)
-    ctx = boxed(walls, max_shell_timeout_s=3.0 if how == "timeout" else 60.0)
+    ctx = boxed(walls, max_shell_timeout_s=6.0 if how == "timeout" else 60.0)
     task = asyncio.create_task(call("shell_exec", ctx=ctx, command=STUBBORN))
+    task.add_done_callback(lambda _: os.close(keep))
     said = b""
     while len(said) < 3:
-        said += await asyncio.to_thread(os.read, reading, 9)
+        more = await asyncio.to_thread(os.read, reading, 9)
+        assert more, f"it ended when only {len(said)} of three were there"
+        said += more
     if how == "cancelled":
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
     else:
-        assert (await task).summary == "timeout after 3 s, no output"
-    os.close(keep)
+        assert (await task).summary == "timeout after 6 s, no output"
     assert await asyncio.to_thread(os.read, reading, 9) == b""
     os.close(reading)
 

@@ -53,7 +53,7 @@ def snap_compare(snap_compare: Callable[..., bool]) -> Callable[..., bool]:
             acting = run_before(pilot) if run_before is not None else None
             if acting is not None:
                 await acting
-            assert await still(PICTURE_S), "the app does not come to rest"
+            assert await still(PICTURE_S, busy_s=10.0), "the app does not come to rest"
 
         return snap_compare(app, terminal_size=terminal_size, run_before=act)
 
