@@ -164,3 +164,39 @@ async def test_a_server_that_dies_is_an_error_and_never_half_an_answer() -> None
     with pytest.raises(ProviderError, match="nothing listens there"):
         await provider.chat(LONG)
     await provider.close()
+
+
+async def test_every_kind_of_request_is_accepted(base_url: str) -> None:
+    """An effort, odd schemas, strict turns, names nobody takes: all at once, at a real server."""
+    odd = ToolSpec(
+        "files.read:all",
+        "Read.",
+        {
+            "$defs": {"Level": {"enum": [1, 2]}},
+            "type": "object",
+            "properties": {
+                "path": {"type": "string", "pattern": "^[a-z]+"},
+                "level": {"anyOf": [{"$ref": "#/$defs/Level"}, {"type": "null"}]},
+                "names": {"type": "array"},
+            },
+            "required": ["path"],
+        },
+    )
+    settings = ModelSettings(
+        "openai-compatible",
+        base_url=base_url,
+        max_tokens=4,
+        quirks={"strict_turns": True, "ids": "nine", "tool_names": True},
+    )
+    picky = connect("llamacpp", settings, None)
+    call = ToolCall("call_0123456789", odd.name, '{"path": "a"}')
+    said = (
+        UserText("Read a."),
+        AssistantTurn("", calls=(call,)),
+        ToolOutcome(call.id, odd.name, "done", "text", Headline("use", "a")),
+        UserText("And?"),
+    )
+    for effort in ("none", "high", ""):
+        response = await picky.chat(ChatRequest("Brief.", said, (odd,), "", effort=effort))
+        assert response.usage.output_tokens > 0
+    await picky.close()
