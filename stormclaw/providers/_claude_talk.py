@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from itertools import count
 from typing import Any, Final, Self
 
 from stormclaw.errors import ProviderError
@@ -43,7 +42,6 @@ class Talk:
         self.place = place
         self.session_id = ""
         self.version = ""
-        self._numbers = count(1)
 
     @classmethod
     async def open(cls, start: Start, place: Place | None, limit_s: float) -> Self:
@@ -63,7 +61,11 @@ class Talk:
         return talk
 
     async def say(self, text: str) -> None:
-        """Send the person's words; the turn begins."""
+        """Send the person's words; the turn begins.
+
+        A slash at the very beginning would make them a command of claude's.
+        """
+        text = f" {text}" if text.startswith("/") else text
         content = [{"type": "text", "text": text}]
         await self.send({"type": "user", "message": {"role": "user", "content": content}})
 

@@ -104,18 +104,24 @@ class ClaudeCli(Provider):
             Names(self.name, request.model or self.model),
             self._watch,
         )
+        answer: ChatResponse | None = None
         try:
             for remark in self._about_start(start):
                 yield remark
             async with aclosing(turn.run(told(messages, known))) as items:
                 async for item in items:
                     if isinstance(item, ChatResponse):
-                        for remark in self._about_talk(talk):
-                            yield remark
-                    yield item
+                        answer = item
+                    else:
+                        yield item
+            for remark in self._about_talk(talk):
+                yield remark
         finally:
             self._window = self._settings.context_window or turn.window or self._window
-            await self._rest_or_stop(talk, whole=turn.whole)
+            await self._rest_or_end(talk, whole=turn.whole)
+        if answer is not None:
+            # Last, with all put away: whoever has the answer need not close this iteration.
+            yield answer
 
     async def _anew(self, start: Start) -> Talk:
         try:
@@ -133,14 +139,16 @@ class ClaudeCli(Provider):
         self._resting = None
         return talk
 
-    async def _rest_or_stop(self, talk: Talk, *, whole: bool) -> None:
+    async def _rest_or_end(self, talk: Talk, *, whole: bool) -> None:
         """Keep it for the next turn if all went well; whatever waited until now leaves."""
-        if not (whole and talk.start.acts and talk.program.running):
+        if not whole:
             await talk.program.stop()
-            return
-        waiting, self._resting = self._resting, talk
-        if waiting is not None:
-            await waiting.leave()
+        elif not (talk.start.acts and talk.program.running):
+            await talk.leave()
+        else:
+            waiting, self._resting = self._resting, talk
+            if waiting is not None:
+                await waiting.leave()
 
     def _about_start(self, start: Start) -> list[Remark]:
         return [Remark(FREE, "info")] if start.free and self._fresh(FREE) else []

@@ -138,9 +138,8 @@ class MessagesServer:
             del self._open[task]
 
     async def close(self) -> None:
-        for task, writer in list(self._open.items()):
+        for writer in self._open.values():
             writer.transport.abort()
-            task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)
 
     async def _exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
