@@ -29,9 +29,12 @@ def proxy(patient: Patient) -> Iterator[Result]:
 
 def provider(patient: Patient) -> Iterator[Result]:
     """Is a model connected, and does its host answer?"""
-    from stormclaw.providers.choose import DEMO, choose
+    from stormclaw.config.keys import stored_keys
+    from stormclaw.providers.choose import DEMO, choose, look_around
 
-    chosen = choose(patient.settings, patient.env, None)
+    stored = tuple(stored_keys(patient.home))
+    installed = look_around(patient.env, patient.home)
+    chosen = choose(patient.settings, patient.env, None, stored=stored, installed=installed)
     if chosen is None:
         text = f"default_provider: {patient.settings.default_provider} is not known"
         yield "problem", text, "`stormclaw provider list` shows the names"
