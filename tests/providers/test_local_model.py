@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -209,3 +211,31 @@ async def test_what_it_can_do_is_known_before_it_is_loaded() -> None:
     assert (told.small, told.tools, told.context_window) == (True, True, 8_192)
     assert made(context_window=100_000).capabilities().context_window == 8_192
     await unloaded.close()
+
+
+LEAVING = """
+import asyncio, sys
+from stormclaw.config.settings import ModelSettings
+from stormclaw.protocol.messages import UserText
+from stormclaw.protocol.provider import ChatRequest, Text
+from stormclaw.providers import llama
+
+async def main():
+    settings = ModelSettings("llama", path=sys.argv[1], context_window=256, threads=1)
+    provider = llama.connect("own", settings, None)
+    request = ChatRequest("", (UserText("Tell a long story."),), (), "")
+    async for item in provider.stream(request):
+        if isinstance(item, Text):
+            print("left", flush=True)
+            return
+
+asyncio.run(main())
+"""
+
+
+def test_a_program_that_ends_in_the_middle_of_an_answer_ends_well_and_silently() -> None:
+    """Nobody closed anything; a thread still inside llama.cpp then would abort the process."""
+    done = subprocess.run(
+        [sys.executable, "-c", LEAVING, str(MODEL)], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "left\n", "")
