@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
@@ -41,6 +42,9 @@ class BedrockClient(Client):
         return FrameReader()
 
     def _build(self) -> AsyncAnthropicBedrock:
+        # What the first request would import on the event loop or while the clock runs.
+        for module in ("boto3", "botocore.auth", "botocore.awsrequest", "botocore.eventstream"):
+            importlib.import_module(module)
         from anthropic import AsyncAnthropicBedrock
 
         target = self._target

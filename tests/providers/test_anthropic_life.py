@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
 from contextlib import aclosing
 from typing import Any
 
@@ -169,15 +171,19 @@ async def test_an_address_where_nothing_is_says_what_it_should_be() -> None:
 
 
 SILENT = [
-    (raw(end="hold"), ""),
-    (told({"type": "ping"}, end="hold"), ""),
-    (told(started(), *text(0, "Hel"), end="hold"), "Hel"),
+    (raw(end="hold"), 0.1, ""),
+    (told({"type": "ping"}, end="hold"), 0.1, ""),
+    (told(started(), *text(0, "Hel"), end="hold"), 2.0, "Hel"),
 ]
 
 
-@pytest.mark.parametrize(("reply", "partial"), SILENT, ids=["silent", "one-ping", "after-text"])
-async def test_silence_is_a_timeout_that_keeps_what_came(reply: Reply, partial: str) -> None:
-    async with talking(idle_timeout_s=0.4, max_retries=0) as (server, provider):
+@pytest.mark.parametrize(
+    ("reply", "idle_s", "partial"), SILENT, ids=["silent", "one-ping", "after-text"]
+)
+async def test_silence_is_a_timeout_that_keeps_what_came(
+    reply: Reply, idle_s: float, partial: str
+) -> None:
+    async with talking(idle_timeout_s=idle_s, max_retries=0) as (server, provider):
         server.will(reply)
         with pytest.raises(ProviderError, match="sent nothing for") as caught:
             await everything(provider)
@@ -488,3 +494,18 @@ async def test_closing_twice_and_asking_again() -> None:
         await provider.close()
         await provider.close()
         assert isinstance((await everything(provider))[-1], ChatResponse)
+
+
+def test_connecting_loads_no_sdk() -> None:
+    program = (
+        "import sys\n"
+        "from stormclaw.config.settings import ModelSettings\n"
+        "from stormclaw.providers.registry import connect\n"
+        "connect('claude', ModelSettings('anthropic'), 'k').capabilities()\n"
+        "connect('aws', ModelSettings('bedrock', model='x')).capabilities()\n"
+        "print({'anthropic', 'httpx2', 'aiohttp', 'boto3', 'botocore'} & sys.modules.keys())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout.strip() == "set()"

@@ -248,7 +248,7 @@ async def test_cancelling_closes_the_connection() -> None:
 
 
 async def test_silence_is_a_timeout() -> None:
-    async with talking(idle_timeout_s=0.4, max_retries=0) as (server, provider):
+    async with talking(idle_timeout_s=0.1, max_retries=0) as (server, provider):
         server.will(framed(chunk(HELLO[0]), end="hold"))
         with pytest.raises(ProviderError, match="sent nothing for") as caught:
             await provider.chat(ASK)
