@@ -14,6 +14,9 @@ from stormclaw.errors import ProviderError
 _NO_HTTP: Final = frozenset({"HttpProcessingError", "BadHttpMessage", "BadStatusLine"})
 """Names of aiohttp's errors for bytes that are no HTTP; importing it here would load it."""
 
+_CUT: Final = frozenset({"TransferEncodingError", "ContentLengthError"})
+"""Its errors for a body that ends too early."""
+
 
 def broken_connection(error: BaseException, base_url: str, *, partial: str = "") -> ProviderError:
     """The error for what the transport raised.
@@ -46,6 +49,8 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 def _reason(chain: list[BaseException]) -> tuple[str, str]:
     """(what happened, a better hint than the usual one or "")."""
+    if any(type(cause).__name__ in _CUT for cause in chain):
+        return "it ended in the middle of the answer", ""
     for cause in reversed(chain):
         if isinstance(cause, ssl.SSLError):
             said = getattr(cause, "verify_message", "") or cause.reason or str(cause)

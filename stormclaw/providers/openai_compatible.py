@@ -156,7 +156,7 @@ class OpenAICompatible(Provider):
                 continue
             tries += 1
             if shown:
-                yield Withdrawn(reason)
+                yield Withdrawn("the answer broke off")
             yield Retrying(reason, wait_s or 0.0)
             await asyncio.sleep(wait_s or 0.0)
 
