@@ -27,9 +27,7 @@ from stormclaw.providers._cli_events import (
     ToolResult,
     ToolUse,
 )
-from stormclaw.providers._cli_events import (
-    Warning as Warned,
-)
+from stormclaw.providers._cli_events import Warning as Warned
 
 SYNTHETIC: Final = "<synthetic>"
 """The model of an error dressed as an answer."""
@@ -45,6 +43,10 @@ QUIET_SYSTEM: Final = frozenset(
         "hook_response",
         "session_state_changed",
         "files_persisted",
+        "task_started",
+        "task_progress",
+        "task_updated",
+        "task_notification",
     }
 )
 """Kinds that are known and tell nothing more than that claude lives."""
@@ -85,13 +87,13 @@ class Lines:
 
     def take(self, line: Line) -> Iterator[CliEvent]:
         """The events of a line that is parsed already."""
-        kind = line.get("type")
+        kind = _text(line, "type")
         if parent := line.get("parent_tool_use_id"):
             yield ToolProgress(str(parent))
             return
         if self._whole and _id_of(line) != self._whole:
             yield from self.flush()
-        table: Mapping[object, Callable[[Line], Iterator[CliEvent]]] = {
+        table: Mapping[str, Callable[[Line], Iterator[CliEvent]]] = {
             "system": self._system,
             "stream_event": self._streamed,
             "assistant": self._assistant,
@@ -103,7 +105,7 @@ class Lines:
         if kind in table:
             yield from table[kind](line)
         elif kind in QUIET:
-            yield Status(str(kind))
+            yield Status(kind)
         else:
             self.unknown += 1
 
@@ -116,7 +118,7 @@ class Lines:
             self._usage, self._stop = None, ""
 
     def _system(self, line: Line) -> Iterator[CliEvent]:
-        match line.get("subtype"):
+        match _text(line, "subtype"):
             case "init":
                 version = str(line.get("claude_code_version") or "")
                 yield SessionInit(_text(line, "session_id"), _text(line, "model"), version)
@@ -133,7 +135,7 @@ class Lines:
             case "compact_boundary":
                 yield Warned("claude has summed up the earlier part of its own conversation")
             case subtype if subtype in QUIET_SYSTEM:
-                yield Status(str(subtype))
+                yield Status(subtype)
             case _:
                 self.unknown += 1
 
@@ -148,7 +150,7 @@ class Lines:
                 self._stop = _text(_mapping(event.get("delta")), "stop_reason")
                 self._usage = usage_of(event.get("usage")) or self._usage
                 yield Status("message_delta")
-            case "message_stop":
+            case "message_stop" if self._streaming:
                 self._ended.add(self._streaming)
                 self._streaming = ""
                 yield MessageStop(self._usage, self._stop)

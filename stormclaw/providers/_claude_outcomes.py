@@ -54,6 +54,8 @@ def observed(use: ToolUse, result: ToolResult, workspace: Path, *, denied: bool)
 
 def _ran(use: ToolUse, result: ToolResult, workspace: Path) -> Observed | None:
     code, text = 0, result.content
+    if result.details.get("backgroundTaskId"):
+        return None  # It has not ended.
     if result.is_error:
         found = EXIT.match(text)
         if found is None:

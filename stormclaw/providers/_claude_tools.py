@@ -45,11 +45,13 @@ class Counterpart:
         tool: Ours.
         arguments: Those both know, in our order.
         usual: Claude's defaults where ours differ.
+        unsaid: Ours there.
     """
 
     tool: str
     arguments: tuple[Argument, ...]
     usual: Given = field(default_factory=dict)
+    unsaid: Given = field(default_factory=dict)
 
 
 _PATH: Final = Argument("path", "file_path", "path")
@@ -85,6 +87,7 @@ COUNTERPARTS: Final[Mapping[str, Counterpart]] = {
             Argument("files_only", "output_mode", "names"),
         ),
         {"output_mode": "files_with_matches"},
+        {"files_only": False},
     ),
     "LS": Counterpart("list_files", (Argument("path", "path", "path"),)),
     "WebFetch": Counterpart("http", (Argument("url", "url"),)),
@@ -158,7 +161,7 @@ def given_back(name: str, given: Given, arguments: str, workspace: Path) -> dict
     if ours.keys() - spelled.keys():
         return None
     changed = {key: value for key, value in given.items() if key not in _theirs(counterpart)}
-    for key, value in ours.items():
+    for key, value in {**counterpart.unsaid, **ours}.items():
         if value is not None:
             changed[spelled[key].theirs] = _theirs_of(value, spelled[key].measure, workspace)
     return changed
