@@ -25,7 +25,7 @@ from claude_events import (
     tool_use,
     written,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stormclaw.errors import ErrorClass, ProviderError
@@ -124,6 +124,7 @@ def test_the_bytes_may_be_cut_anywhere(newline: bytes) -> None:
         assert read(whole[:at], whole[at:]) == expected
 
 
+@settings(deadline=None)
 @given(st.data())
 def test_the_bytes_may_be_cut_everywhere(data: st.DataObject) -> None:
     whole = written(*FULL)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from any_nodes import NASTY
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stormclaw.config.settings import ModelSettings
@@ -210,6 +210,7 @@ def conversations(draw: st.DrawFn) -> list[Message]:
     return messages
 
 
+@settings(deadline=None)
 @given(conversations(), st.booleans())
 def test_whatever_is_said_is_sent_by_the_rules(messages: list[Message], again: bool) -> None:
     wire = Wire("here", SETTINGS)
