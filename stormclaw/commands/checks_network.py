@@ -44,7 +44,8 @@ def provider(patient: Patient) -> Iterator[Result]:
         yield "warning", text, "`stormclaw onboard` connects one"
         return
     if not chosen.settings.base_url:
-        yield "ok", f"{chosen.name} ({chosen.settings.kind}) needs no network"
+        todo = f"`stormclaw provider test {chosen.name}` asks it something"
+        yield "ok", f"{chosen.name} ({chosen.settings.kind}): {chosen.why}", todo
         return
     yield from _reach(chosen.name, chosen.settings.base_url, patient)
 

@@ -93,7 +93,7 @@ def connectables() -> tuple[Connectable, ...]:
         for name, label, where, url in _OTHERS
         if name in there
     ]
-    hosted = [one for one in (*presets, *others) if one.needs_key]
+    hosted = [one for one in (presets[0], *others, *presets[1:]) if one.needs_key]
     return (*hosted, *(one for one in (*others, *presets) if not one.needs_key))
 
 
