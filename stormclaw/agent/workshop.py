@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
+from stormclaw.agent import prompt, small_prompt
 from stormclaw.agent.asks import Asks
 from stormclaw.agent.budget import Purse
 from stormclaw.agent.children import Family, narrowed
@@ -21,7 +22,6 @@ from stormclaw.agent.instructions import InstructionReader
 from stormclaw.agent.journal import Journal
 from stormclaw.agent.kit import Kit
 from stormclaw.agent.leash import Leash
-from stormclaw.agent.prompt import build
 from stormclaw.agent.rules import Rules
 from stormclaw.agent.session import Session
 from stormclaw.agent.toolset import Channel, Toolset, canonical, toolset
@@ -195,11 +195,12 @@ class Workshop:
 
     def prompt(self, agent: str, model: str, provider: Provider) -> str:
         """The system prompt of an agent that works with this provider, as of now."""
-        workspace = self.place.workspace
+        workspace, can = self.place.workspace, provider.capabilities()
+        build = small_prompt.build if can.small else prompt.build
         return build(
             agent=agent,
             model=model or provider.name,
-            acts=provider.capabilities().acts,
+            acts=can.acts,
             workspace=workspace,
             branch=branch_of(workspace),
             today=datetime.now().astimezone().date(),
