@@ -101,6 +101,12 @@ async def heard(provider: ClaudeCli, request: ChatRequest) -> list[Delta | ChatR
         return [item async for item in items]
 
 
+async def drained(turn: Turn) -> None:
+    async with aclosing(turn.run("go")) as items:
+        async for _ in items:
+            pass
+
+
 async def test_without_claude_it_says_how_to_get_it(tmp_path: Path, claude: ClaudeCli) -> None:
     request = requested(tmp_path, PATH=str(tmp_path))
     with pytest.raises(ProviderError) as caught:
@@ -202,9 +208,7 @@ async def test_a_person_is_not_hurried_and_a_tool_has_its_own_time(tmp_path: Pat
     asyncio.get_running_loop().call_later(1.5, person.let.set)
     try:
         with pytest.raises(ProviderError) as caught:
-            async with aclosing(turn.run("go")) as items:
-                async for _ in items:
-                    pass
+            await drained(turn)
     finally:
         await talk.program.stop()
     assert caught.value.kind == "timeout"
