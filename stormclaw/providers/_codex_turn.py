@@ -1,4 +1,7 @@
-"""One turn of codex, from its events to the words of the house; the same for both wires."""
+"""One turn of a CLI that acts, from its events to the words of the house.
+
+Codex' two wires and the CLIs of `_ungated` share it; the names in it are codex'.
+"""
 
 from __future__ import annotations
 
@@ -41,6 +44,11 @@ Item: TypeAlias = Mapping[str, Any]
 STILL_RUNNING: Final = "[it still ran when the turn ended, and was stopped]"
 
 
+def failed(result: Result, partial: str) -> ProviderError:
+    """The error of a turn of codex."""
+    return turn_error(result.message, word=result.reason, status=result.status, partial=partial)
+
+
 class Turn:
     """Puts a turn together.
 
@@ -50,6 +58,8 @@ class Turn:
         observed: The end of a call in our words, of its item.
         echo: What is kept with an answer; its argument tells whether the turn is over with it.
         unended: What is known of a call that has no end when the turn has.
+        program: What the person calls it.
+        error: The error of a failed turn.
 
     Attributes:
         open: Calls that are not over, by id.
@@ -62,6 +72,9 @@ class Turn:
         observed: Callable[[ToolCall, Item], Observed],
         echo: Callable[[bool], str],
         unended: str = STILL_RUNNING,
+        *,
+        program: str = "codex",
+        error: Callable[[Result, str], ProviderError] = failed,
     ) -> None:
         self.model = model
         self.open: dict[str, ToolCall] = {}
@@ -69,6 +82,8 @@ class Turn:
         self._observed = observed
         self._echo = echo
         self._unended = unended
+        self._program = program
+        self._error = error
         self._text = ""
         self._settled = ""
         """The part of the text that stays whatever becomes of the connection."""
@@ -115,7 +130,7 @@ class Turn:
             case Retry():
                 yield from self._again(event)
             case Warning(text):
-                yield Remark(f"codex: {text}")
+                yield Remark(f"{self._program}: {text}")
             case Result():
                 yield from self._finish(event)
             case _:
@@ -173,11 +188,9 @@ class Turn:
             said = "\n".join(filter(None, (self._output.get(call_id, "").rstrip(), self._unended)))
             yield from self.end(Observed(call_id, "interrupted", said, "no end"))
         if event.is_error:
-            raise turn_error(
-                event.message, word=event.reason, status=event.status, partial=self._text
-            )
+            raise self._error(event, self._text)
         if not (self._text or self._steps):
-            raise ProviderError("provider", "codex ended the turn without an answer")
+            raise ProviderError("provider", f"{self._program} ended the turn without an answer")
         yield ChatResponse(
             self._text,
             thinking=self._thinking,
