@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from thorough import tries
 
 from stormclaw.agent.conversation import Conversation
 from stormclaw.agent.history.history import History
@@ -258,7 +259,7 @@ class Machine(RuleBasedStateMachine):
 
 
 Machine.TestCase.settings = settings(
-    max_examples=25,
+    max_examples=tries(8, 200),
     stateful_step_count=25,
     deadline=None,
     suppress_health_check=list(HealthCheck),

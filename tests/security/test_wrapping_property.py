@@ -8,6 +8,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.config.settings import SecuritySettings
 from stormclaw.protocol.effects import RISKS, Runs
@@ -90,7 +91,10 @@ def wrapped(draw: st.DrawFn) -> str:
 
 
 @settings(
-    max_examples=150, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=tries(60, 600),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 @given(wrapped())
 def test_rm_stays_blocked_in_any_wrapping(line: str) -> None:
@@ -102,14 +106,14 @@ def test_rm_stays_blocked_in_any_wrapping(line: str) -> None:
     assert verdict.risk == "blocked", (line, verdict.trace)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=tries(20, 300), deadline=None, derandomize=True)
 @given(st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), max_size=40))
 def test_quoted_text_is_data(text: str) -> None:
     line = f"echo {shlex.quote('rm -rf / ' + text)}"
     assert judge((Runs(line, WORKSPACE),), POLICY).risk == "low", line
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=tries(40, 400), deadline=None, derandomize=True)
 @given(st.text(max_size=60))
 def test_any_text_gets_a_verdict(line: str) -> None:
     verdict = judge((Runs(line, WORKSPACE),), POLICY)
@@ -118,7 +122,7 @@ def test_any_text_gets_a_verdict(line: str) -> None:
     assert verdict.segments
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=tries(40, 400), deadline=None, derandomize=True)
 @given(st.text(alphabet=" \n;|&(){}$`'\"\\<>*?[]#=~!abrm/-.0", max_size=40))
 def test_shell_soup_with_a_forbidden_word_never_runs_freely(text: str) -> None:
     """Where the line parses and `rm` is its own command, it is blocked; else it is held or text."""

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from thorough import tries
 
 from stormclaw.config.settings import CheckpointsSettings
 from stormclaw.errors import StoreError
@@ -19,7 +20,7 @@ from stormclaw.store.checkpoints import Checkpoints
 
 Start = Callable[..., "subprocess.Popen[str]"]
 
-KILLS = int(os.environ.get("STORMCLAW_KILLS", "40")) // 2
+KILLS = int(os.environ.get("STORMCLAW_KILLS", tries(12, 100))) // 2
 
 TAKER = """
 import random, sys

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.config.settings import CheckpointsSettings
 from stormclaw.store.checkpoints import Checkpoints
@@ -85,7 +86,7 @@ def looked(root: Path) -> Tree:
 
 
 @settings(
-    max_examples=int(os.environ.get("STORMCLAW_EXAMPLES", "40")),
+    max_examples=tries(12, 400),
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )
@@ -119,7 +120,7 @@ def test_any_tree_comes_back_after_any_changes(first: Tree, second: Tree, third:
 
 
 @settings(
-    max_examples=int(os.environ.get("STORMCLAW_EXAMPLES", "40")),
+    max_examples=tries(12, 400),
     deadline=None,
     suppress_health_check=list(HealthCheck),
 )

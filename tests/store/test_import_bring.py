@@ -13,6 +13,7 @@ import pytest
 from any_nodes import SCATTERED, trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.errors import StoreError, UsageError
 from stormclaw.protocol.display import Diff, Headline, Plain, Table
@@ -194,7 +195,7 @@ def test_displays_are_screened_as_the_output_is() -> None:
     assert _screened(UserText("a"), mask) == UserText("a")
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tries(20, 300), deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.one_of(SCATTERED, trees()))
 def test_any_nodes_come_back_through_a_json_export(
     tmp_path_factory: pytest.TempPathFactory, some: tuple[Node, ...]

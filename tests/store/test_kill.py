@@ -9,10 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from thorough import tries
 
 import stormclaw
 
-ROUNDS = int(os.environ.get("STORMCLAW_KILLS", "40"))
+ROUNDS = int(os.environ.get("STORMCLAW_KILLS", tries(12, 200)))
 """`STORMCLAW_KILLS=1000 pytest tests/store/test_kill.py` for a long run."""
 
 PROGRAM = Path(__file__).with_name("kill_rounds.py")

@@ -13,6 +13,7 @@ import pytest
 from handy import context
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.errors import ToolFailure
 from stormclaw.protocol.tool import ToolContext
@@ -101,7 +102,7 @@ def apply(root: Path, patch: str) -> None:
     asyncio.run(run())
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=tries(15, 300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(trees=edits(), context_lines=st.sampled_from([3, 3, 1, 0, 10]), renames=st.booleans())
 def test_what_git_diff_says_is_what_comes_out(
     trees: tuple[dict[str, str], dict[str, str]], context_lines: int, renames: bool
@@ -128,7 +129,7 @@ def test_what_git_diff_says_is_what_comes_out(
         assert taken(work) == after
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=tries(15, 200), deadline=None)
 @given(before=texts(), after=texts())
 def test_what_diff_says_is_what_comes_out(before: list[str], after: list[str]) -> None:
     if not shutil.which("diff"):
@@ -145,7 +146,7 @@ def test_what_diff_says_is_what_comes_out(before: list[str], after: list[str]) -
         assert (root / "work" / "f.txt").read_bytes() == "".join(after).encode()
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=tries(15, 200), deadline=None)
 @given(
     count=st.integers(8, 40),
     changed=st.sets(st.integers(0, 39), min_size=1, max_size=4),
@@ -186,7 +187,7 @@ PIECES = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(100, 1000), deadline=None)
 @given(pieces=st.lists(PIECES, max_size=14))
 def test_nonsense_is_refused_and_nothing_is_changed(pieces: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
