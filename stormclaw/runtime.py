@@ -108,7 +108,12 @@ class Runtime(Shelf):
         """
         place = self.place
         way = await find_way(
-            place.settings, place.env, place.home, target=target, current=self.way.name
+            place.settings,
+            place.env,
+            place.home,
+            target=target,
+            current=self.way.name,
+            cooldowns=self.way.cooldowns,
         )
         await self.use(way)
         return f"{way.name}/{way.model}"

@@ -72,6 +72,11 @@ class Cooldowns:
             self._salt, self._rests = _read(path, self._salt, clock() + LONGEST_S)
         self._kept = set(self._rests)
 
+    @property
+    def lasts(self) -> bool:
+        """Whether it knows where to keep what lasts."""
+        return self._path is not None
+
     def of(self, who: str, secret: str = "") -> Rest | None:
         """Why `who` is to be passed over now; None if not, or if its key is another one by now."""
         rest = self._rests.get(who)

@@ -177,8 +177,9 @@ class _Plan:
     def way(self, chosen: Chosen) -> Way:
         """The way to what was chosen."""
         self._check(chosen.settings)
-        cooldowns = self._given or Cooldowns(self._home / FILE_NAME)
-        return self._assembled(chosen, cooldowns)
+        given = self._given
+        kept = given if given is not None and given.lasts else Cooldowns(self._home / FILE_NAME)
+        return self._assembled(chosen, kept)
 
     def _assembled(self, chosen: Chosen, cooldowns: Cooldowns, *, target: str = "") -> Way:
         name, settings = chosen.name, chosen.settings

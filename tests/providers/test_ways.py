@@ -12,9 +12,10 @@ import pytest
 
 from stormclaw.config.keys import save_key
 from stormclaw.config.settings import ModelSettings, ProvidersSettings, Settings
-from stormclaw.errors import ConfigError
+from stormclaw.errors import ConfigError, ProviderError
 from stormclaw.protocol.messages import UserText
 from stormclaw.protocol.provider import ChatRequest, Remark
+from stormclaw.providers._cooldowns import Cooldowns
 from stormclaw.providers._failover import Failover
 from stormclaw.providers._installed import local_model, logged_in
 from stormclaw.providers.choose import BUILT_IN, known_names, look_around, split_target
@@ -157,6 +158,16 @@ async def test_several_keys_are_used_in_turn(tmp_path: Path) -> None:
     assert isinstance(provider, Failover)
     assert [member.label for member in provider.members] == ["environment", "default", "work"]
     assert "k-" not in repr(provider.members)
+
+
+async def test_what_one_way_has_learnt_the_next_one_knows(tmp_path: Path) -> None:
+    way = await find_way(settings(), {}, tmp_path)
+    way.cooldowns.rest("one", ProviderError("timeout", "no answer"))
+    following = await find_way(settings(), {}, tmp_path, target="two", cooldowns=way.cooldowns)
+    assert following.cooldowns.of("one") is not None
+    anew = await find_way(settings(), {}, tmp_path, cooldowns=Cooldowns())
+    assert anew.cooldowns.of("one") is None
+    assert anew.cooldowns.lasts
 
 
 async def test_profiles_that_are_configured_narrow_and_order(
