@@ -6,15 +6,17 @@ import importlib
 import pkgutil
 from collections.abc import Sequence
 from types import ModuleType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import stormclaw.providers as package
 from stormclaw.config.composites import FIELDS
 from stormclaw.config.settings import ModelSettings
 from stormclaw.errors import ConfigError, Problem
 from stormclaw.protocol.provider import Provider
-from stormclaw.providers._cooldowns import Cooldowns
-from stormclaw.providers._failover import Part
+
+if TYPE_CHECKING:
+    from stormclaw.providers._cooldowns import Cooldowns
+    from stormclaw.providers._failover import Part
 
 HELPERS: Final = frozenset(
     {
