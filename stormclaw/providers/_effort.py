@@ -14,7 +14,9 @@ FIELDS: Final = frozenset(
 """Every top-level name an effort may go out under."""
 
 _SIMPLER: Final = ("xhigh", "high", "medium", "low", "minimal")
-_THINKING: Final = re.compile(r"reasoning|thinking|\bthink\b|effort", re.IGNORECASE)
+_THINKING: Final = re.compile(
+    r"reasoning|thinking|\bthink\b|effort|chat_template_kwargs", re.IGNORECASE
+)
 ABOUT_VALUE: Final = re.compile(
     r"\bvalues?\b|one of|must be|should be|mandatory|cannot be (disabled|turned off)|\blevels?\b"
     r"|does not support ['\"]|invalid (reasoning[_ .]?)?effort",

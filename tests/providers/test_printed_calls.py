@@ -124,6 +124,7 @@ ANSWERS = {
     "json-before-a-word": f"{CALL}\nThis is the call I would make.",
     "json-after-a-word": f"I would call {CALL}",
     "tags-shown-in-a-fence": f"Hermes prints:\n```\n<tool_call>\n{CALL}\n</tool_call>\n```",
+    "tags-shown-in-an-open-fence": f"So:\n```\n<tool_call>\n{CALL}\n</tool_call>",
     "tags-in-a-sentence": f"It prints `<tool_call>{CALL}</tool_call>` and stops.",
     "tags-before-a-word": f"<tool_call>\n{CALL}\n</tool_call>\nThat is what Hermes prints.",
     "tags-after-much": f"{'Much is to be said of it. ' * 20}\n<tool_call>{CALL}</tool_call>",

@@ -472,6 +472,17 @@ async def test_what_is_still_refused_after_the_mend_is_told(server: ByteServer) 
     assert len(server.requests) == 2
 
 
+async def test_nothing_is_said_otherwise_in_the_middle_of_an_answer(server: ByteServer) -> None:
+    provider = provider_of(server)
+    no = {"error": {"message": "roles must alternate", "code": 400}}
+    server.will(stream(delta("Hel"), no, done=False), stream(*HELLO))
+    with pytest.raises(ProviderError) as caught:
+        await provider.chat(ASK)
+    await provider.close()
+    assert (caught.value.kind, caught.value.partial) == ("bad_request", "Hel")
+    assert len(server.requests) == 1
+
+
 async def test_an_in_band_refusal_is_mended_too(server: ByteServer) -> None:
     provider = provider_of(server)
     server.will(stream({"error": {"message": "roles must alternate", "code": 500}}, done=False))
@@ -498,6 +509,8 @@ THINKING: list[tuple[str, str, str, list[str], str | None, str]] = [
     ("object-levels", "object", "xhigh",
      ["reasoning.effort: Input should be 'low', 'medium' or 'high'"], "high",
      "refused thinking xhigh"),
+    ("no-kwargs", "template", "high", ["chat_template_kwargs: Extra inputs are not permitted"],
+     None, "takes no thinking level"),
     ("mandatory", "object", "none",
      ["Reasoning is mandatory for this endpoint and cannot be disabled."], None,
      "refused thinking none"),
