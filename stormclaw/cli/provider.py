@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import json
 import sys
+from collections.abc import Mapping
 from dataclasses import asdict
 
 from stormclaw.cli.options import place_from
@@ -26,32 +27,45 @@ def add(parser: argparse.ArgumentParser) -> None:
 def _list(options: argparse.Namespace) -> int:
     from stormclaw.config.keys import find_key
     from stormclaw.config.settings import ModelSettings
-    from stormclaw.providers.choose import DEMO
-    from stormclaw.providers.presets import PRESETS
+    from stormclaw.providers.choose import known_names, named
+    from stormclaw.providers.presets import by_name
 
     place = place_from(options)
-    ways: dict[str, tuple[ModelSettings, str]] = {
-        preset.name: (preset.settings(), "preset") for preset in PRESETS
-    }
-    ways[DEMO] = (ModelSettings(kind=DEMO, model=DEMO), "built in")
+    ways: dict[str, tuple[ModelSettings, str]] = {}
+    for name in known_names():
+        if (settings := named(name, place.settings)) is not None:
+            ways[name] = (settings, "preset" if by_name(name) else "built in")
     for name, settings in place.settings.providers.models.items():
         ways[name] = (settings, "configured")
     entries = []
     for name, (settings, source) in ways.items():
         variable = settings.api_key_env
         key = find_key(name, place.env, place.home, api_key_env=variable)
+        missing = f"{variable} not set" if variable else _login(settings.kind, place.env)
         entries.append(
             {
                 "name": name,
                 "kind": settings.kind,
                 "model": settings.model,
                 "server": mask_secrets(settings.base_url),
-                "key": "found" if key else (f"{variable} not set" if variable else "none needed"),
+                "key": "found" if key else missing,
                 "from": source,
             }
         )
     show(entries, as_json=options.as_json)
     return 0
+
+
+def _login(kind: str, env: Mapping[str, str]) -> str:
+    """What is needed instead of a key."""
+    from stormclaw.providers.offers import PROGRAMS, has_login
+
+    if kind == "bedrock":
+        return "AWS credentials"
+    program = PROGRAMS.get(kind)
+    if program is None:
+        return "none needed"
+    return "logged in" if has_login(program, env) else f"`{program}` is not logged in here"
 
 
 def _test(options: argparse.Namespace) -> int:
@@ -61,16 +75,18 @@ def _test(options: argparse.Namespace) -> int:
 async def _try(options: argparse.Namespace) -> int:
     from stormclaw.errors import RETRYABLE
     from stormclaw.providers.check import try_provider
-    from stormclaw.providers.choose import named
+    from stormclaw.providers.choose import named, split_target
+    from stormclaw.providers.models import ModelBook
     from stormclaw.providers.ways import find_way
 
     place = place_from(options)
-    if named(options.name.partition("/")[0], place.settings) is None:
+    if named(split_target(options.name, place.settings, "").name, place.settings) is None:
         raise UsageError(f"no provider {options.name!r}; `stormclaw provider list` shows them")
     way = await find_way(place.settings, place.env, place.home, target=options.name)
     provider = way.connect()
     try:
-        report = await try_provider(provider)
+        book = ModelBook(place.settings.providers.models, place.home)
+        report = await try_provider(provider, settings=way.settings, book=book)
     finally:
         await provider.close()
     if options.as_json:

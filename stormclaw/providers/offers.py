@@ -34,6 +34,8 @@ LABELS: Mapping[str, str] = {
 }
 SHORT = 12
 """Models of a list that are few enough to stand beside those one would choose."""
+PROGRAMS: Mapping[str, str] = {"claude-cli": "claude", "codex-cli": "codex"}
+"""Kind -> the program whose login it uses."""
 CLI_MODELS: Mapping[str, tuple[str, ...]] = {"claude-cli": ("opus", "sonnet", "haiku")}
 """What a program takes for a model, beside its own default."""
 
@@ -248,6 +250,11 @@ class _Look:
 
     def _offer(self, name: str, card: ModelCard, origin: str = "", *, key: bool = True) -> Offer:
         return Offer(name, card.id, card, origin or card.source, key)
+
+
+def has_login(program: str, env: Mapping[str, str]) -> bool:
+    """Whether a program is on PATH and somebody is logged in with it."""
+    return program in logged_in(env)
 
 
 def _by_use(card: ModelCard) -> tuple[bool, str]:
