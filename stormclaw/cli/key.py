@@ -120,7 +120,8 @@ def _remove(options: argparse.Namespace) -> int:
     if not delete_key(name, place.home, profile):
         known = f"; there are: {', '.join(stored)}" if stored else ""
         raise UsageError(f"no key {f'{profile} ' if profile else ''}for {name} is stored{known}")
-    _forget(place, name, profile)
+    for gone in (profile,) if profile else stored:
+        _forget(place, name, gone)
     print(f"forgot {inert(profile or ', '.join(stored))} for {inert(name)}")
     return 0
 
