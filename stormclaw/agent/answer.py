@@ -12,9 +12,8 @@ from stormclaw.agent.think import think
 from stormclaw.errors import ProviderError
 from stormclaw.protocol.events import Notice
 from stormclaw.protocol.messages import AssistantTurn
+from stormclaw.providers.recovery import RECOVERY
 
-TOO_LONG = ("context_length", "too_large")
-"""What a provider calls a conversation it does not take."""
 MOST_TRIES = 3
 """How often a conversation is made shorter for a provider that finds it too long."""
 
@@ -33,7 +32,7 @@ async def answer(kit: Kit, conversation: Conversation) -> AssistantTurn:
         try:
             return await think(kit, conversation, request(kit, conversation))
         except ProviderError as error:
-            if error.kind not in TOO_LONG or error.partial or tries > MOST_TRIES:
+            if not RECOVERY[error.kind].compact or error.partial or tries > MOST_TRIES:
                 raise
             kit.hub.publish(Notice(kit.agent, "warning", f"{error}; making room"))
             if not await make_room(kit, conversation):

@@ -110,7 +110,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """Nothing was shown yet and the provider tries again; `reason` is for the person."""
+    """Nothing that was shown counts (any more) and it is tried again; `reason` is for the person."""
 
     reason: str
     after_s: float
