@@ -110,7 +110,7 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Retrying:
-    """Nothing that was shown counts (any more) and it is tried again; `reason` is for the person."""
+    """Nothing shown counts (any more) and it is tried again; `reason` is for the person."""
 
     reason: str
     after_s: float

@@ -12,7 +12,7 @@ from stormclaw.agent.context.compaction_material import SHORTEST
 from stormclaw.agent.context.compaction_text import refusal
 from stormclaw.agent.context.tokens import Gauge
 from stormclaw.agent.kit import Kit
-from stormclaw.errors import RETRYABLE, ErrorClass, ProviderError
+from stormclaw.errors import RETRYABLE, ProviderError
 from stormclaw.protocol.events import Notice, UsageChanged
 from stormclaw.protocol.messages import (
     NO_USAGE,
@@ -20,9 +20,9 @@ from stormclaw.protocol.messages import (
     UserText,
 )
 from stormclaw.protocol.provider import ChatRequest, ChatResponse, Retrying
+from stormclaw.providers.recovery import RECOVERY
 
 TRIES = 3
-TOO_LONG: frozenset[ErrorClass] = frozenset({"context_length", "too_large"})
 LONGEST_WAIT_S = 30.0
 """A server that wants a longer pause is not asked again."""
 UNKNOWN_WINDOW = 64_000
@@ -101,7 +101,7 @@ async def ask(
         except ProviderError as error:
             problem = str(error)
             wait_s = error.retry_after_s or 0.0
-            if error.kind in TOO_LONG:
+            if RECOVERY[error.kind].compact:
                 room = max(room // 3, 4 * SHORTEST)
             elif error.kind in RETRYABLE and wait_s <= LONGEST_WAIT_S:
                 await asyncio.sleep(wait_s)
