@@ -26,7 +26,8 @@ from stormclaw.protocol.provider import (
     ToolSpec,
 )
 from stormclaw.providers import llama
-from stormclaw.providers._llama_engine import Spec, shelf
+from stormclaw.providers._llama_engine import shelf
+from stormclaw.providers._llama_load import Spec
 
 FOUND = model_file()
 pytestmark = [
