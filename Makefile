@@ -16,13 +16,14 @@ run: $(VENV)/.run
 
 test: check
 	$(BIN)/python tests/twice.py -n auto --dist worksteal
+	@echo "tests/backends, the real CLIs, was skipped: make test-backends runs it"
 
 # `make test` skips these and says so.
 test-backends: $(VENV)/.dev
 	@$(MAKE) --no-print-directory $(VENV)/backends/.made || echo "the CLIs could not be installed" >&2
 	@for alone in "unshare --net" "unshare --map-root-user --net" ""; do \
 	  $$alone true 2>/dev/null && break; done; \
-	  $$alone $(BIN)/python -m pytest tests/backends -rs
+	  $$alone $(BIN)/python -m pytest tests/backends -rs -n auto
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .
