@@ -103,9 +103,10 @@ class ModelScreen(Page[None]):
     def costs(self) -> Costs:
         """The keys that mean something for the picked line."""
         line = self.picker.line
-        hints: tuple[tuple[str, str], ...] = ()
-        if line is not None:
-            hints = (("enter", "go on with it" if line.offer.key else "connect it"),)
+        known = line is None or line.offer.key
+        hints: tuple[tuple[str, str], ...] = (
+            ("enter", "go on with it" if known else "connect it"),
+        )
         if len(self._efforts) > 1:
             hints = (*hints, ("← →", "effort"))
         out = "all models" if self.field.value else "back"
