@@ -16,8 +16,8 @@ from stormclaw.protocol.provider import ChatResponse, Delta
 from stormclaw.providers._codex_exec import Lines
 from stormclaw.providers._codex_job import Job
 from stormclaw.providers._codex_rpc import ended
-from stormclaw.providers._codex_session import told
 from stormclaw.providers._codex_turn import Turn
+from stormclaw.providers._hands import retold
 from stormclaw.providers._process import Program, Silence
 
 ANYTHING: Final = ("--dangerously-bypass-approvals-and-sandbox",)
@@ -31,7 +31,7 @@ async def executed(job: Job) -> AsyncGenerator[Delta | ChatResponse, None]:
     Raises:
         ProviderError: The turn failed.
     """
-    text = told(job.request.messages)
+    text = retold(job.request.messages)
     if job.request.system_prompt:
         text = f"<instructions>\n{job.request.system_prompt}\n</instructions>\n\n{text}"
     lines = Lines()

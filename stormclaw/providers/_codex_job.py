@@ -10,8 +10,9 @@ from typing import Any, Final
 from stormclaw.protocol.effects import Autonomy
 from stormclaw.protocol.messages import ToolCall
 from stormclaw.protocol.provider import ChatRequest, Observed
-from stormclaw.providers._codex_session import Thread, digest, kept
+from stormclaw.providers._codex_session import Thread, kept
 from stormclaw.providers._codex_tools import item_call, observed
+from stormclaw.providers._hands import digest
 
 SANDBOXES: Final[Mapping[Autonomy, str]] = {
     "readonly": "read-only",
@@ -49,6 +50,7 @@ class Job:
         effort: How hard to think, "" for what codex is configured with.
         idle_s: Seconds of silence while its model works.
         tool_s: Seconds of silence while one of its tools runs.
+        secret: Name of the variable with codex' key, which its commands do not get; "" for none.
         remark: Tells the person something, once per session; False if it was told before.
         said: Takes the model's window in tokens once it is known.
     """
@@ -63,6 +65,7 @@ class Job:
     effort: str
     idle_s: float
     tool_s: float
+    secret: str
     remark: Callable[[str], bool]
     said: Callable[[int], None]
 
@@ -86,6 +89,8 @@ class Job:
         if not self.free:
             # It is the server that searches: no gate of ours could say a word to it.
             config["web_search"] = "disabled"
+        if self.secret:
+            config["shell_environment_policy"] = {"exclude": [self.secret]}
         if self.request.hands is None:
             features |= {"shell_tool": False, "plugins": False, "apps": False}
             config["project_doc_max_bytes"] = 0

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stormclaw.protocol.display import Diff, DiffLine, Hunk, Patch
+from stormclaw.providers._hands import local
 
 HUNK: Final = re.compile(r"@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@")
 NAMED: Final = re.compile(
@@ -32,14 +33,6 @@ def patch_in(command: str) -> str | None:
 def localized(patch: str, workspace: Path) -> str:
     """A patch whose files in the workspace are named from there."""
     return NAMED.sub(lambda found: found.group(1) + local(found.group(2), workspace), patch)
-
-
-def local(path: str, workspace: Path) -> str:
-    """A path from the workspace if it is in it."""
-    try:
-        return Path(path).relative_to(workspace).as_posix()
-    except ValueError:
-        return path
 
 
 def patch_of(changes: Sequence[Mapping[str, Any]], workspace: Path) -> str:

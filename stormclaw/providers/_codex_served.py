@@ -18,8 +18,8 @@ from stormclaw.providers._codex_gate import Hooked, Hooks, listening
 from stormclaw.providers._codex_items import Items
 from stormclaw.providers._codex_job import Job, NoServer
 from stormclaw.providers._codex_rpc import AppServer, Gone, Refused, Told, ended
-from stormclaw.providers._codex_session import told
 from stormclaw.providers._codex_turn import Turn
+from stormclaw.providers._hands import MEANWHILE, retold
 from stormclaw.providers._process import Program
 
 KNOWN: Final = re.compile(r"^0\.169\.")
@@ -152,7 +152,7 @@ class Opening:
     async def _new(self, params: Mapping[str, Any]) -> Opened:
         fleeting = {"ephemeral": True} if self._job.request.hands is None else {}
         answer = await self._server.request("thread/start", {**params, **fleeting})
-        return _opened(answer, told(self._job.request.messages), resumed=False)
+        return _opened(answer, retold(self._job.request.messages), resumed=False)
 
     async def _resumed(self, params: Mapping[str, Any]) -> Opened | None:
         """The thread the conversation was in, or one that ends where the conversation does."""
@@ -160,7 +160,7 @@ class Opening:
         if place is None:
             return None
         thread, covered = place
-        text = told(self._job.request.messages[covered:])
+        text = retold(self._job.request.messages[covered:], MEANWHILE)
         named = {**params, "threadId": thread.thread_id, "excludeTurns": True}
         try:
             answer = await self._server.request("thread/resume", named)
@@ -294,7 +294,8 @@ class Work:
                     if self._items.unknown:
                         text = f"codex told {self._items.unknown} things StormClaw does not know"
                         yield Remark(text, "info")
-                yield item
+                if not isinstance(item, Remark) or self._job.remark(item.text):
+                    yield item
 
     async def _next(self) -> Incoming:
         limit_s: float | None = self._job.tool_s if self._turn.open else self._job.idle_s

@@ -1,4 +1,4 @@
-"""Which thread of codex a conversation goes on in, and what codex is told that is not in it yet.
+"""Which thread of codex a conversation goes on in.
 
 Codex keeps the whole conversation itself. Of ours the thread's name is kept, with a digest of what
 had been said up to there: it goes on only in a conversation that is still the same.
@@ -6,32 +6,13 @@ had been said up to there: it goes on only in a conversation that is still the s
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
 
-from stormclaw.protocol.messages import (
-    NO_USAGE,
-    AssistantTurn,
-    Delegation,
-    ToolOutcome,
-    Usage,
-    UserText,
-    outcome_of,
-)
+from stormclaw.protocol.messages import NO_USAGE, AssistantTurn, Usage, outcome_of
 from stormclaw.protocol.provider import Message
-
-MOST_OF_ONE: Final = 4_000
-"""Characters of one tool result in a conversation told as text."""
-MOST_OF_ALL: Final = 400_000
-"""Characters of a conversation told as text; its beginning is left out first."""
-BEFORE: Final = (
-    "This conversation began elsewhere. What was said and done so far, oldest first; the calls are "
-    "over and need not be made again:"
-)
-GO_ON: Final = "Go on from here."
+from stormclaw.providers._hands import digest, fields_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,23 +51,6 @@ class Thread:
             ],
         }
         return json.dumps({"provider": provider, "model": model, "fields": fields})
-
-
-def digest(messages: Sequence[Message]) -> str:
-    """What was said, in a few characters; what a tool put out does not count, it may be cut."""
-    told = hashlib.sha256()
-    for message in messages:
-        match message:
-            case UserText(text):
-                said: object = ["user", text]
-            case AssistantTurn(text, calls=calls):
-                made = [[call.id, call.name, call.arguments] for call in calls]
-                said = ["assistant", text, made]
-            case ToolOutcome() | Delegation():
-                outcome = outcome_of(message)
-                said = ["outcome", outcome.call_id if outcome else ""]
-        told.update(json.dumps(said).encode())
-    return told.hexdigest()[:32]
 
 
 def kept(messages: Sequence[Message], provider: str) -> tuple[Thread, int] | None:
@@ -128,12 +92,12 @@ def _holds(messages: Sequence[Message], at: int, thread: Thread) -> bool:
 
 
 def _turn_of(message: Message) -> str:
-    fields = _fields(message.echo) if isinstance(message, AssistantTurn) else {}
+    fields = fields_of(message.echo) if isinstance(message, AssistantTurn) else {}
     return str(fields.get("turn_id") or "")
 
 
 def _thread(message: AssistantTurn, provider: str) -> Thread | None:
-    fields = _fields(message.echo)
+    fields = fields_of(message.echo)
     if message.provider != provider or not fields.get("thread_id"):
         return None
     sent, received, read, written = _counts(fields.get("tokens"))
@@ -153,47 +117,3 @@ def _counts(told: object) -> tuple[int, int, int, int]:
             return sent, received, read, written
         case _:
             return 0, 0, 0, 0
-
-
-def _fields(echo: str) -> Mapping[str, Any]:
-    try:
-        fields = json.loads(echo).get("fields") if echo else None
-    except (ValueError, AttributeError):
-        return {}
-    return fields if isinstance(fields, Mapping) else {}
-
-
-def told(messages: Sequence[Message]) -> str:
-    """Messages as one text: the person's words alone, or with the conversation before them."""
-    split = len(messages)
-    while split and isinstance(messages[split - 1], UserText):
-        split -= 1
-    words = [each.text for each in messages[split:] if isinstance(each, UserText)]
-    now = "\n\n".join(words) or GO_ON
-    if not split:
-        return now
-    before = "\n\n".join(part for each in messages[:split] for part in _rendered(each))
-    if len(before) > MOST_OF_ALL:
-        before = f"(the beginning is left out)\n\n{before[-MOST_OF_ALL:]}"
-    return f"{BEFORE}\n\n<conversation>\n{before}\n</conversation>\n\n{now}"
-
-
-def _rendered(message: Message) -> Iterator[str]:
-    match message:
-        case UserText(text):
-            yield f"[person]\n{text}"
-        case AssistantTurn(text, calls=calls):
-            if text:
-                yield f"[assistant]\n{text}"
-            for call in calls:
-                yield f"[assistant calls {call.name}]\n{_short(call.arguments)}"
-        case ToolOutcome() | Delegation():
-            outcome = outcome_of(message)
-            if outcome is not None:
-                yield f"[{outcome.tool}: {outcome.status}]\n{_short(outcome.output)}"
-
-
-def _short(text: str) -> str:
-    if len(text) <= MOST_OF_ONE:
-        return text
-    return f"{text[:MOST_OF_ONE]}\n… {len(text) - MOST_OF_ONE:,} characters left out …"

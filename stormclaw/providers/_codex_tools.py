@@ -14,11 +14,11 @@ from stormclaw.protocol.provider import Observed
 from stormclaw.providers._codex_patch import (
     diffs_of,
     display,
-    local,
     localized,
     patch_in,
     patch_of,
 )
+from stormclaw.providers._hands import counted, local
 
 PROGRAM: Final = "codex"
 SHELLS: Final = frozenset({"bash", "sh", "zsh", "dash"})
@@ -171,7 +171,7 @@ def _ran(call: ToolCall, item: Mapping[str, Any], status: Status) -> Observed:
     if not isinstance(code, int):
         return Observed(call.id, status, text or "the command did not end", "not ended")
     words = f"exit {code}" if code >= 0 else f"killed by signal {-code}"
-    lines = _counted(len(whole.splitlines()), "line") if whole else "no output"
+    lines = counted(len(whole.splitlines()), "line") if whole else "no output"
     body = text.rstrip("\n") or "(no output)"
     done: Status = "done" if code == 0 else "failed"
     return Observed(call.id, done, f"{body}\n[{words}]", f"{words}, {lines}")
@@ -180,11 +180,11 @@ def _ran(call: ToolCall, item: Mapping[str, Any], status: Status) -> Observed:
 def _patched(call: ToolCall, item: Mapping[str, Any], workspace: Path) -> Observed:
     if not any(change.get("diff") for change in changes_in(item)):
         names = [local(str(change.get("path")), workspace) for change in changes_in(item)]
-        count = _counted(len(names), "file")
+        count = counted(len(names), "file")
         return Observed(call.id, "done", "\n".join([f"Patched {count}:", *names]), count)
     diffs = diffs_of(changes_in(item), workspace, patch_told(call))
     rows = [f"{mark} {diff.path} +{diff.added} −{diff.removed}" for mark, diff in diffs]
-    count = _counted(len(rows), "file")
+    count = counted(len(rows), "file")
     added = sum(diff.added for _, diff in diffs)
     removed = sum(diff.removed for _, diff in diffs)
     return Observed(
@@ -228,7 +228,3 @@ def _foreign(call_id: str, tool: str, given: Mapping[str, Any]) -> ToolCall:
 
 def _json(given: Mapping[str, Any]) -> str:
     return json.dumps(given, ensure_ascii=False)
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

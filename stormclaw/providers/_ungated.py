@@ -31,10 +31,10 @@ from stormclaw.protocol.provider import (
     Remark,
 )
 from stormclaw.providers._cli_events import CliEvent, Result
-from stormclaw.providers._codex_session import told
 from stormclaw.providers._codex_tools import bounded
 from stormclaw.providers._codex_turn import Turn
 from stormclaw.providers._errors import error_from_status, error_in_band
+from stormclaw.providers._hands import counted, local, retold
 from stormclaw.providers._process import Program, Silence, scrubbed
 from stormclaw.providers.recovery import with_hint
 
@@ -156,7 +156,7 @@ class Ungated(Provider):
         argv = (path, *run.args, *self.settings.args)
         program = await Program.start(argv, cwd=workspace, environ={**environ, **run.environ})
         try:
-            text = told(request.messages)
+            text = retold(request.messages)
             if request.system_prompt:
                 text = f"<instructions>\n{request.system_prompt}\n</instructions>\n\n{text}"
             await program.write(text.encode())
@@ -256,16 +256,13 @@ def observed(call: ToolCall, item: Mapping[str, Any]) -> Observed:
     status: Status = "failed" if failed else "done"
     if call.name != "shell_exec" or not isinstance(code, int):
         return Observed(call.id, status, output or "(no output)")
-    lines = len(output.splitlines())
-    count = f"{lines:,} line{'' if lines == 1 else 's'}" if lines else "no output"
+    count = counted(len(output.splitlines()), "line") if output else "no output"
     body = output.rstrip("\n") or "(no output)"
     return Observed(call.id, status, f"{body}\n[exit {code}]", f"exit {code}, {count}")
 
 
 def _path(value: object, workspace: Path) -> object:
-    if isinstance(value, str) and Path(value).is_relative_to(workspace):
-        return Path(value).relative_to(workspace).as_posix()
-    return value
+    return local(value, workspace) if isinstance(value, str) else value
 
 
 def _parsed(line: bytes) -> Mapping[str, Any]:

@@ -53,16 +53,24 @@ class CodexCli(Provider):
 
     Args:
         name: Our name for it.
-        settings: `command`, `args`, `model`; `path` is codex' home folder if not the usual one.
+        settings: `command`, `args`, `model`; `path` is codex' home folder if not the usual one;
+            `api_key_env` names the variable in which its own configuration expects a key.
+        key: That key, if there is one.
         patience_s: Least silence after which it is given up.
     """
 
     def __init__(
-        self, name: str, settings: ModelSettings, *, patience_s: float = PATIENCE_S
+        self,
+        name: str,
+        settings: ModelSettings,
+        key: str | None = None,
+        *,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         self.name = name
         self.model = settings.model
         self._settings = settings
+        self._key = key
         self._patience_s = patience_s
         self._window = settings.context_window
         self._remarked: set[str] = set()
@@ -122,6 +130,7 @@ class CodexCli(Provider):
             effort=effort,
             idle_s=max(patience_s, self._settings.idle_timeout_s),
             tool_s=self._settings.tool_timeout_s,
+            secret=self._settings.api_key_env,
             remark=self._remark,
             said=self._learn,
         )
@@ -131,6 +140,8 @@ class CodexCli(Provider):
         environ = scrubbed(given, SCRUB)
         if self._settings.path:
             environ["CODEX_HOME"] = str(Path(self._settings.path).expanduser())
+        if self._settings.api_key_env and self._key:
+            environ[self._settings.api_key_env] = self._key
         return environ
 
     def _remark(self, text: str) -> bool:
@@ -149,5 +160,5 @@ def _about_exec(job: Job, reason: str) -> tuple[str, ...]:
 
 
 def connect(name: str, settings: ModelSettings, key: str | None) -> CodexCli:
-    """The provider called `name`; codex has its own login, so no key is passed on."""
-    return CodexCli(name, settings)
+    """The provider called `name`; codex logs in by itself, a key is for its own servers."""
+    return CodexCli(name, settings, key)
