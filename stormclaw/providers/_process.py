@@ -215,6 +215,8 @@ class Program:
                 self._signal(number, reach, family.values())
                 if await self._gone(family.values(), patient=reach != "family"):
                     break
+            # Closing its transport before its end is known would take the exit code from asyncio.
+            await asyncio.wait({self._ending}, timeout=DRAIN_S)
         except asyncio.CancelledError:
             self._record(family)
             self._signal(signal.SIGKILL, "family", family.values())
