@@ -77,13 +77,16 @@ def equip(place: Place, way: Way, channel: Channel, walls: Walls, *, attended: b
         walls=walls,
         checkpoints=_checkpoints(place),
         attended=attended,
-        executors=executors(place),
+        executors=executors(place, way),
         book=ModelBook(place.settings.providers.models, place.home),
     )
 
 
-def executors(place: Place) -> Executors:
-    """Who can do a task: every way to a model the settings, presets and this machine name."""
+def executors(place: Place, way: Way) -> Executors:
+    """Who can do a task: every way to a model the settings, presets and this machine name.
+
+    What `way` has learnt about keys and providers that are to be passed over counts for all.
+    """
 
     async def find(name: str, model: str, current: str) -> Way:
         settings = place.settings
@@ -92,7 +95,14 @@ def executors(place: Place) -> Executors:
             problem = Problem("executor", "", name, f"no such provider; there are: {there}")
             raise ConfigError([problem])
         target = "/".join(filter(None, (name, model)))
-        return await find_way(settings, place.env, place.home, target=target, current=current)
+        return await find_way(
+            settings,
+            place.env,
+            place.home,
+            target=target,
+            current=current,
+            cooldowns=way.cooldowns,
+        )
 
     return Executors(find)
 

@@ -6,6 +6,7 @@ import ast
 import inspect
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, assert_never
 
 from stormclaw.config import settings
@@ -37,6 +38,8 @@ def write_starter(home: Path) -> Path:
     return path
 
 
+EXAMPLES_INDENT = 8
+"""Columns before what stands in an example."""
 WIDEST = 120
 """Columns of the text, so that it can be read in any editor."""
 
@@ -46,41 +49,50 @@ def starter() -> str:
     return "\n".join([HEADER, *_lines(settings.Settings(), 0, _notes())]) + "\n"
 
 
-def _lines(value: Any, depth: int, notes: Mapping[str, str]) -> Iterator[str]:
-    """The fields of a model; sections are live, so that one uncommented line is enough."""
+def _lines(value: Any, depth: int, notes: Mapping[str, str], *, mark: str = "# ") -> Iterator[str]:
+    """The fields of a model; sections are live, so that one uncommented line is enough.
+
+    Args:
+        value: The model with its defaults.
+        depth: How deep it stands.
+        notes: What there is to say of each setting.
+        mark: Put before a setting; "" inside an example, which is a comment as a whole.
+    """
     indent = "  " * depth
     for name, shape in shapes(type(value)).items():
         inner = getattr(value, name)
         match shape:
             case Section(model):
-                if depth == 0:
+                if depth == 0 and mark:
                     yield ""
                 yield f"{indent}# {_summary(model)}"
                 yield f"{indent}{name}:"
-                yield from _lines(inner, depth + 1, notes)
+                yield from _lines(inner, depth + 1, notes, mark=mark)
             case Named(model):
                 yield f"{indent}{name}:"
                 yield f"{indent}  # {_summary(model)}"
                 yield f"{indent}  # {EXAMPLE}:"
-                for line in _lines(model(kind="openai-compatible"), 0, notes):
-                    yield f"{indent}  #   {line.removeprefix('# ')}"
+                for line in _lines(model(kind="openai-compatible"), 0, notes, mark=""):
+                    yield f"{indent}  #   {line}"
             case Leaf():
-                yield from _leaf(
-                    name, inner, shape, indent, notes.get(f"{type(value).__name__}.{name}")
-                )
+                note = notes.get(f"{type(value).__name__}.{name}")
+                yield from _leaf(name, inner, shape, indent, mark, note)
             case _:
                 assert_never(shape)
 
 
-def _leaf(name: str, value: object, shape: Leaf, indent: str, note: str | None) -> tuple[str, ...]:
+def _leaf(
+    name: str, value: object, shape: Leaf, indent: str, mark: str, note: str | None
+) -> tuple[str, ...]:
     """The line of a setting, what there is to say of it beside it, or above where it is long."""
     plain = list(value) if isinstance(value, tuple) else value
     text = inline_yaml(dict(plain) if isinstance(plain, Mapping) else plain)
     allowed = " | ".join(filter(None, shape.choices)) if len(shape.choices) > 1 else ""
     comment = "; ".join(filter(None, (allowed, note)))
-    line = f"{indent}# {name}: {text}"
-    if len(line) + len(comment) > WIDEST - 4:
-        return f"{indent}# {comment}", line
+    line = f"{indent}{mark}{name}: {text}"
+    if len(line) + len(comment) > WIDEST - 4 - EXAMPLES_INDENT * (not mark):
+        above = wrap(comment, WIDEST - len(indent) - 2 - EXAMPLES_INDENT)
+        return *(f"{indent}# {part}" for part in above), line
     return (line + (f"  # {comment}" if comment else ""),)
 
 

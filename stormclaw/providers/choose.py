@@ -27,7 +27,7 @@ LOCAL: Final = "local"
 BUILT_IN: Final[Mapping[str, ModelSettings]] = MappingProxyType(
     {
         "anthropic": ModelSettings(
-            "anthropic", model="claude-sonnet-4-5", api_key_env="ANTHROPIC_API_KEY"
+            "anthropic", model="claude-sonnet-5-5", api_key_env="ANTHROPIC_API_KEY"
         ),
         "bedrock": ModelSettings("bedrock"),
         "claude": ModelSettings("claude-cli"),

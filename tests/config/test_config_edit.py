@@ -37,7 +37,9 @@ def test_the_starter_names_every_setting_with_its_default() -> None:
     live = re.sub(r"^( *)# (?=( *)[\w]+:( |$))", r"\1", starter(), flags=re.MULTILINE)
     values = files.parse_yaml(live, "starter").values
     model = values["providers"].pop("models")["NAME"]
-    assert list(model) == [key[0] for key, _ in leaves(ModelSettings(kind="x"))]
+    fields = dict(leaves(ModelSettings(kind="openai-compatible")))
+    assert list(model) == list(dict.fromkeys(key[0] for key in fields))
+    assert list(model["routing"]) == [key[1] for key in fields if key[0] == "routing"]
 
     def at(key: tuple[str, ...]) -> Any:
         value: Any = values
