@@ -72,7 +72,7 @@ class ModelSettings:
 
     kind: str
     """Name of a module in `stormclaw/providers`: openai-compatible, anthropic, bedrock, llama,
-    claude-cli, codex-cli, reliable, router, mock, demo."""
+    claude-cli, codex-cli, gemini-cli, opencode-cli, reliable, router, mock, demo."""
     model: str = ""
     base_url: str = ""
     api_key_env: str = ""
@@ -105,7 +105,7 @@ class ModelSettings:
     args: tuple[str, ...] = ()
     """For CLIs: further arguments."""
     path: str = ""
-    """For `llama`: a GGUF file; "" takes the one `stormclaw local pull` brought."""
+    """For `llama`: a GGUF file, "" for an installed one; for `codex-cli`: codex' own folder."""
     repo: str = ""
     """For `llama`: a Hugging Face repository, with `file` in it."""
     file: str = ""
