@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -151,12 +152,16 @@ async def test_a_cancelled_reader_leaves_nothing(tmp_path: Path) -> None:
 async def test_a_cancelled_stop_kills_at_once(tmp_path: Path) -> None:
     async with started(tmp_path, STUBBORN, IN_A_SESSION, "while True: signal.pause()") as program:
         tool = int(await program.line(30) or b"0")
+        held = os.pidfd_open(tool)
         stopping = asyncio.create_task(program.stop())
         await asyncio.sleep(0)
         stopping.cancel()
         await asyncio.gather(stopping, return_exceptions=True)
         await program.ended(30)
-        assert not runs(tool)
+        # Ready once the process has ended.
+        ended, _, _ = await asyncio.to_thread(select.select, [held], [], [], 30)
+        os.close(held)
+        assert ended
         assert not runs(program.pid)
 
 
