@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
+from thorough import THOROUGH
 
 from stormclaw.protocol.inert import MOST_MARKS, inert, is_inert
 
@@ -82,7 +83,9 @@ def harmful(text: str) -> list[str]:
 
 def test_no_character_of_all_gets_through() -> None:
     for first in range(0, 0x110000, 0x400):
-        block = [chr(code) for code in range(first, first + 0x400)]
+        empty = 0x30000 <= first < 0xE0000 or first >= 0xF0000
+        step = 1 if THOROUGH or not empty else 0x40
+        block = [chr(code) for code in range(first, first + 0x400, step)]
         for prose in (False, True):
             shown = [inert(f"a{character}", prose=prose) for character in block]
             assert not harmful("".join(shown))

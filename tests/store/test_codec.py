@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.errors import StoreError
 from stormclaw.protocol.display import (
@@ -105,7 +106,7 @@ def test_every_kind_of_body_and_display_is_known() -> None:
     assert set(get_args(Display)) == {Diff, Patch, Plain, Table, Shell, Checklist}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(50, 150), deadline=None)
 @given(_node)
 def test_a_node_comes_back_as_it_was(node: Node) -> None:
     line = node_to_line(node)
@@ -149,7 +150,7 @@ def test_a_lone_surrogate_survives() -> None:
 
 
 @given(_display)
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=tries(20, 50), deadline=None)
 def test_a_display_comes_back_as_it_was(display: Display) -> None:
     assert display_from_json(display_to_json(display)) == display
 

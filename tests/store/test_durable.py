@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.errors import StoreError
 from stormclaw.store.durable import (
@@ -35,7 +36,7 @@ def _opened(path: Path, flags: int = os.O_RDWR | os.O_CREAT | os.O_APPEND) -> It
         os.close(fd)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=tries(70, 200), deadline=None)
 @given(
     st.lists(st.sampled_from([b"\n", b"a", b"bc", b"\0", b"defgh"]), max_size=40).map(b"".join),
     st.integers(min_value=1, max_value=9),

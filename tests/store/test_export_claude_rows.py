@@ -13,6 +13,7 @@ import pytest
 from any_nodes import NASTY, trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.agent.context.window import window
 from stormclaw.errors import StoreError, UsageError
@@ -36,7 +37,7 @@ from stormclaw.store.imports.claude import from_claude
 from stormclaw.store.sessions import SessionInfo
 
 SESSION = uuid.UUID("12345678-1234-5678-1234-567812345678")
-QUICK = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=tries(20, 60), deadline=None, suppress_health_check=list(HealthCheck))
 HEAD = Headline("x", "y")
 
 

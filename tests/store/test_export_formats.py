@@ -13,6 +13,7 @@ from any_nodes import NASTY, SCATTERED, trees
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
+from thorough import tries
 
 from stormclaw.protocol.display import (
     Checklist,
@@ -48,7 +49,7 @@ from stormclaw.store.export.markdown import to_markdown
 from stormclaw.store.imports.native import from_json
 from stormclaw.store.sessions import SessionInfo
 
-QUICK = settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck))
+QUICK = settings(max_examples=tries(30, 80), deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def info(title: str = "Retries", origin: str = "") -> SessionInfo:
@@ -335,7 +336,7 @@ def test_a_long_line_of_agents_does_not_end_in_a_fault() -> None:
 # JSON comes back ---------------------------------------------------------------------------
 
 
-@settings(QUICK, max_examples=120)
+@settings(QUICK, max_examples=tries(40, 120))
 @given(st.one_of(SCATTERED, trees()))
 def test_json_comes_back_as_it_was(
     tmp_path_factory: pytest.TempPathFactory, some: tuple[Node, ...]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.agent.context.window import window
 from stormclaw.protocol.display import Patch
@@ -279,7 +280,7 @@ junk_rows = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=tries(50, 150), deadline=None, suppress_health_check=list(HealthCheck))
 @given(junk_rows)
 def test_no_shape_of_rows_is_a_fault(
     tmp_path_factory: pytest.TempPathFactory, some: list[Row]

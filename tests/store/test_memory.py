@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.errors import UsageError
 from stormclaw.protocol.display import Headline
@@ -126,7 +127,7 @@ def test_hits_are_limited(memory: Memory) -> None:
 
 
 @settings(
-    max_examples=120,
+    max_examples=tries(40, 120),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

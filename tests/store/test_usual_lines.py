@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.errors import StoreError
 from stormclaw.protocol.display import Diff, DiffLine, Headline, Hunk, Plain
@@ -26,7 +27,7 @@ def an_outcome(**more: Any) -> ToolOutcome:
     return ToolOutcome("c1", "shell_exec", "done", "out", Headline("shell", "ls"), **more)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(105, 300), deadline=None)
 @given(st.from_type(Node))
 def test_a_line_says_the_same_either_way(node: Node) -> None:
     line = node_to_line(node)

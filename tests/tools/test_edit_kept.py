@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.protocol.tool import ToolContext
 from stormclaw.tools import edit_file, read_file
@@ -43,7 +44,7 @@ def files(draw: st.DrawFn) -> tuple[list[str], list[str], int]:
     return lines, [*ends, draw(st.sampled_from(["", ends[0] if ends else "\n"]))], at
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(50, 150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     file=files(),
     style=st.sampled_from(ENCODINGS),
@@ -123,7 +124,7 @@ DRESSES: dict[str, Callable[[str], str]] = {
 }
 
 
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=tries(50, 150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     dress=st.sampled_from(sorted(DRESSES)),
     head=st.lists(WORDS, max_size=6),

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.errors import ToolFailure
 from stormclaw.tools._found import Found, Query
@@ -275,7 +276,7 @@ RULES = st.builds(
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=tries(20, 60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     paths=st.lists(PATHS, max_size=12),
     rules=st.lists(

@@ -42,6 +42,10 @@ class Drive:
     async def sees(self, words: str) -> None:
         await self.until(lambda: words in self.text(), f"{words!r} in the transcript")
 
+    async def heads(self, words: str) -> None:
+        header = self.app.main.header
+        await self.until(lambda: words in header._all()[0].text, f"{words!r} in the header")
+
     async def asked(self) -> None:
         sheet = self.app.main.sheet
         await self.until(lambda: sheet is not None and sheet.display, "a question")
@@ -93,7 +97,7 @@ async def test_an_edit_is_shown_approved_done_and_receipted(desk: Desk) -> None:
         await drive.pilot.press("y")
         await drive.sees("Done it.")
         assert file.read_text() == "def f():\n    return 5\n"
-        assert "+1 −1" in drive.app.main.header._all()[0].text
+        await drive.heads("+1 −1")
         assert "receipts 2 ✓" in drive.app.main.footer._all()[0].text
         await drive.idle()
 
@@ -178,7 +182,7 @@ async def test_a_session_is_resumed_as_it_was(desk: Desk) -> None:
     async with driven(desk, session_id=session_id) as drive:
         await drive.sees("The answer is 42.")
         assert drive.text() == first
-        assert drive.app.main.header._all()[0].text.rstrip().find("what is it?") > 0
+        await drive.heads("what is it?")
 
 
 async def test_the_first_prompt_comes_from_the_command_line(desk: Desk) -> None:
@@ -193,7 +197,7 @@ async def test_estop_stops_and_clear_goes_on(desk: Desk) -> None:
     async with driven(desk) as drive:
         await drive.say("/estop")
         await drive.until(lambda: drive.app.stopped, "stopped")
-        assert "■ Stopped" in drive.app.main.header._all()[0].text
+        await drive.heads("■ Stopped")
         await drive.say("list")
         await drive.sees("Could not.")
         await drive.say("/estop clear")
@@ -222,7 +226,7 @@ async def test_the_demo_begins_with_the_first_run_text(desk: Desk) -> None:
         assert "its words are scripted" in shown
         assert "/connect key" in shown
         assert "read README.md" in shown
-        assert "demo · scripted" in drive.app.main.header._all()[0].text
+        await drive.heads("demo · scripted")
         await drive.pilot.press("down")
         assert drive.app.main.composer.text == "list the files"
         await drive.pilot.press("down", "down")

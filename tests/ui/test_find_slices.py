@@ -7,6 +7,7 @@ from itertools import count
 from drawn import Stage, a_node
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.protocol.messages import AssistantTurn, UserText
 from stormclaw.protocol.query import Query
@@ -54,7 +55,7 @@ def test_what_is_only_above_is_found_last_first() -> None:
     assert finder.nearest(2) == Hit(stage.column.blocks[1], 0)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=tries(30, 80), deadline=None)
 @given(st.lists(st.integers(0, len(WORDS) - 1), min_size=1, max_size=12), st.integers(0, 11))
 def test_walking_down_meets_every_place_once_and_comes_around(picks: list[int], near: int) -> None:
     stage = a_stage(picks)

@@ -8,6 +8,7 @@ import pytest
 from drawn import a_diff, a_look, read_outcome, shell_outcome
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.protocol.display import Checklist, Diff, DiffLine, Hunk, Patch, Plain, Step, Table
 from stormclaw.protocol.inert import inert
@@ -60,7 +61,7 @@ def test_capitals_count_only_when_typed(words: str, text: str, times: int) -> No
     assert len(list(Query(words).spans(text))) == times
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(105, 300), deadline=None)
 @given(SCRIPTS, SCRIPTS.filter(bool))
 def test_there_are_as_many_places_as_are_counted(text: str, words: str) -> None:
     shown = inert(text, prose=True)
@@ -71,7 +72,7 @@ def test_there_are_as_many_places_as_are_counted(text: str, words: str) -> None:
         assert end <= start
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=tries(140, 400), deadline=None)
 @given(SCRIPTS, st.integers(0, 100), st.integers(1, 6))
 def test_what_is_drawn_is_found_where_it_is_drawn(text: str, start: int, length: int) -> None:
     """Any words of a thought, looked for as drawn, are marked on the very characters."""

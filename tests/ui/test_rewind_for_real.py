@@ -133,8 +133,9 @@ async def test_both_go_back_and_come_again(desk: Desk) -> None:
         assert files(desk) == FIRST
         await person.until(lambda: "Changed by shell." not in person.text(), "the branch")
         assert "Written." in person.text()
-        assert person.app.main.composer.text == "change it by shell"
-        person.app.main.composer.take()
+        composer = person.app.main.composer
+        await person.until(lambda: composer.text == "change it by shell", "the words")
+        composer.take()
         await person.command("/redo")
         await person.until(lambda: "Changed by shell." in person.text(), "the turn again")
         assert files(desk) == SECOND
@@ -215,7 +216,7 @@ async def test_what_changed_in_the_header_follows_the_branch(desk: Desk) -> None
         await person.until(
             lambda: "+2" not in person.app.main.header._all()[0].text, "none in the header"
         )
-        assert person.app.main.composer.text == "write it"
+        await person.until(lambda: person.app.main.composer.text == "write it", "the words")
 
 
 async def test_a_new_title_is_in_the_header_and_on_the_disk(desk: Desk) -> None:

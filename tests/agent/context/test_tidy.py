@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scripted import Desk, Ear, call, calls
+from thorough import tries
 from wire_rules import check
 
 from stormclaw.agent.context.desk import ContextDesk
@@ -207,7 +208,7 @@ async def _live(steps: list[tuple[Any, ...]], kit: Kit, folder: Path) -> None:
         journals.close()
 
 
-@settings(max_examples=120, deadline=None)
+@settings(max_examples=tries(40, 120), deadline=None)
 @given(st.lists(_STEP, max_size=30))
 def test_whatever_happens_every_request_is_valid_and_replay_equals_live(
     kit: Kit, steps: list[tuple[Any, ...]]

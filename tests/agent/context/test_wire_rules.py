@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import tries
 from wire_rules import check
 
 from stormclaw.agent.context.graph import branch, fold
@@ -107,13 +108,13 @@ def view(nodes: Sequence[Node], keep: int = 1, soft: int = 200) -> View:
     return View(nodes, fold(nodes), Gauge(), soft, keep, "/w")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=tries(105, 300), deadline=None)
 @given(talks())
 def test_what_is_sent_is_valid(everything: list[Node]) -> None:
     check(window(branch(everything)))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(50, 150), deadline=None)
 @given(talks(), st.permutations(list(policies())), st.integers(0, 6), st.sampled_from([0, 50, 999]))
 def test_what_policies_leave_is_valid(
     everything: list[Node], order: list[str], keep: int, soft: int
@@ -129,7 +130,7 @@ def test_what_policies_leave_is_valid(
     check(window(nodes, free))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(50, 150), deadline=None)
 @given(talks(), st.permutations(list(policies())))
 def test_no_policy_touches_what_it_must_not(everything: list[Node], order: list[str]) -> None:
     nodes = branch(everything)
@@ -146,7 +147,7 @@ def test_no_policy_touches_what_it_must_not(everything: list[Node], order: list[
         assert after[node_id] == before[node_id]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(50, 150), deadline=None)
 @given(talks())
 def test_stored_and_read_again_it_is_the_same(everything: list[Node]) -> None:
     stored = [node_from_line(node_to_line(node)) for node in everything]
@@ -154,7 +155,7 @@ def test_stored_and_read_again_it_is_the_same(everything: list[Node]) -> None:
     assert fold(branch(stored)) == fold(branch(everything))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=tries(50, 150), deadline=None)
 @given(talks())
 def test_what_follows_leaves_what_was_sent_as_it_was(everything: list[Node]) -> None:
     """Between two decisions each request begins with the very objects of the one before."""
@@ -167,7 +168,7 @@ def test_what_follows_leaves_what_was_sent_as_it_was(everything: list[Node]) -> 
     assert all(one is other for one, other in zip(begun, longer, strict=False))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=tries(35, 100), deadline=None)
 @given(talks())
 def test_looking_changes_no_node(everything: list[Node]) -> None:
     copies = [replace(node) for node in everything]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from drawn import a_look, assert_exact, texts
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.ui.markdown import Markdown, Part, References
 from stormclaw.ui.render.code import Lexers
@@ -183,7 +184,7 @@ DOCUMENTS = st.lists(
 ).map(lambda pairs: "".join(snippet + gap for snippet, gap in pairs))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tries(50, 150))
 @given(DOCUMENTS, st.data())
 def test_streaming_gives_the_same_parts_as_the_whole(source: str, data: st.DataObject) -> None:
     growing = MARKDOWN.grow()
@@ -203,13 +204,13 @@ def test_streaming_gives_the_same_parts_as_the_whole(source: str, data: st.DataO
     assert growing.source == source
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=tries(30, 80))
 @given(DOCUMENTS, st.text(max_size=40), st.integers(4, 95))
 def test_every_line_is_exactly_as_wide_as_asked(source: str, raw: str, measure: int) -> None:
     assert_exact(drawn(source + "\n\n" + raw + "\n\n> - " + raw, a_look(measure)), measure)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=tries(30, 80))
 @given(st.text(st.characters(exclude_categories=()), max_size=200), st.integers(4, 95))
 def test_any_text_at_all_is_drawn(raw: str, measure: int) -> None:
     assert_exact(drawn(raw, a_look(measure)), measure)

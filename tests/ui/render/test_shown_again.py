@@ -6,6 +6,7 @@ import pytest
 from drawn import Stage, a_call, a_diff, a_node, read_outcome, shell_outcome
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.protocol.messages import AssistantTurn, Body, Node, Note, Summary, UserText
 from stormclaw.ui.blocks import Card
@@ -39,7 +40,7 @@ def places(stage: Stage) -> list[tuple[int, int, bool]]:
     return [(block.height, block.gap, block.open) for block in stage.column.blocks]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=tries(20, 60), deadline=None)
 @given(
     st.lists(st.integers(0, len(BODIES) - 1), max_size=8),
     st.lists(st.integers(30, 140), min_size=1, max_size=3),

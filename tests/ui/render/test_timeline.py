@@ -17,6 +17,7 @@ from drawn import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import tries
 
 from stormclaw.protocol.asks import Permission, Reply
 from stormclaw.protocol.display import Headline
@@ -147,7 +148,7 @@ def _outcomes(draw: st.DrawFn, call_id: str) -> Body:
             return Delegation(outcome, f"root/scout-{call_id}", "look", "done", NO_USAGE)
 
 
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=tries(40, 120))
 @given(conversations(), st.integers(1, 40), st.data())
 def test_live_equals_replay(nodes: list[Node], chunk: int, data: st.DataObject) -> None:
     live = Stage()
