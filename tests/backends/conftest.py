@@ -11,6 +11,7 @@ import shutil
 import socket
 import struct
 from collections.abc import AsyncIterator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
@@ -72,6 +73,17 @@ def _nothing_left(mark: str) -> Iterator[None]:
     """The census: nothing of a test outlives it."""
     yield
     assert alive_with(mark) == set()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _tmp_as_it_was() -> Iterator[None]:
+    """Killed, codex leaves the empty folders that it mounts over there: /tmp/.git, say."""
+    places = [Path("/tmp") / name for name in (".git", ".codex", ".agents", ".aws")]
+    fresh = [place for place in places if not place.exists()]
+    yield
+    for place in fresh:
+        with suppress(OSError):
+            place.rmdir()
 
 
 @pytest.fixture

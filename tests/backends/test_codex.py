@@ -120,8 +120,6 @@ async def rig(
 model = "stand-in"
 model_provider = "stand-in"
 model_reasoning_summary = "auto"
-# Killed, codex leaves what it mounts over .git and the like there: an empty /tmp/.git, say.
-sandbox_workspace_write = {{ exclude_slash_tmp = true, exclude_tmpdir_env_var = true }}
 [model_providers.stand-in]
 name = "stand-in"
 base_url = "{server.url}"
