@@ -113,7 +113,7 @@ def _draft(attempt: Attempt, kit: Kit, seconds: float) -> ReceiptDraft:
         "rule_at": verdict.origin,
         "decided_by": permit.decided_by,
         "autonomy": kit.rules.autonomy,
-        "sandbox": kit.sandbox.level,
+        "sandbox": "none" if kit.foreign else kit.sandbox.level,
         "author": attempt.author,
         "model": kit.model,
         "ms": round(seconds * 1000),

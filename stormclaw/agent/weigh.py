@@ -160,8 +160,9 @@ def context(
         spawn=kit.spawn,
         question=question,
         confined=kit.rules.policy.workspace_only,
-        sandbox=kit.sandbox.level,
-        reach=reach,
+        # What a foreign program runs stands outside our walls, and the person is told so.
+        sandbox="none" if kit.foreign else kit.sandbox.level,
+        reach=WALLED_IN if kit.foreign else reach,
         launch=lambda line: kit.sandbox.launch(
             line, kit.workspace, marked_call(kit.environ), reach
         ),

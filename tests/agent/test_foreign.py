@@ -14,7 +14,7 @@ from scripted import Desk, Ear, bodies, outcomes
 from stormclaw.agent.session import Session
 from stormclaw.errors import ProviderError
 from stormclaw.protocol.asks import Reply
-from stormclaw.protocol.display import Diff
+from stormclaw.protocol.display import Diff, Shell
 from stormclaw.protocol.events import Notice, TextDelta, ToolProgress, ToolStarted, Withdrawn
 from stormclaw.protocol.messages import AssistantTurn, Note, ToolCall, ToolOutcome, Usage, UserText
 from stormclaw.protocol.provider import (
@@ -152,7 +152,9 @@ async def test_what_a_person_changed_goes_back(runtime: Runtime) -> None:
         yield answer(text="Done.")
 
     _session, ear = await act(runtime, play)
-    await ear.answer(Reply("once", arguments='{"command": "npm install"}'))
+    ask = await ear.answer(Reply("once", arguments='{"command": "npm install"}'))
+    assert isinstance(ask.display, Shell)
+    assert ask.display.sandbox == "none"
     await ear.end()
     assert rulings == [Ruling(allowed=True, arguments='{"command": "npm install"}')]
 
