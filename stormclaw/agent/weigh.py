@@ -98,7 +98,7 @@ def _foreign(call: ToolCall) -> Weighed:
     """A call of a tool that only the foreign program has: `claude:WebSearch`."""
     program, _, name = call.name.partition(":")
     effects = (Foreign(program, name),)
-    headline = _shown(Headline("tool", f"{program} {name}"))
+    headline = _shown(Headline("use", f"{program}'s {name}"))
 
     async def run(arguments: Any, ctx: ToolContext) -> ToolResult:
         raise ToolFailure(f"{name} is a tool of {program}: only {program} can run it")

@@ -187,7 +187,7 @@ async def test_a_tool_that_is_not_ours_is_asked_about(runtime: Runtime) -> None:
     session, ear = await act(runtime, play)
     ask = await ear.answer(Reply("once"))
     assert ask.tool == "claude:WebSearch"
-    assert ask.headline.object == "claude WebSearch"
+    assert ask.headline.object == "claude's WebSearch"
     await ear.end()
     assert outcomes(session)[0].tool == "claude:WebSearch"
 
