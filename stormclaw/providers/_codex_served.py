@@ -7,6 +7,7 @@ import contextlib
 import re
 from collections.abc import AsyncGenerator, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 import stormclaw
@@ -17,6 +18,7 @@ from stormclaw.providers._codex_errors import NO_ROLLOUT
 from stormclaw.providers._codex_gate import Hooked, Hooks, listening
 from stormclaw.providers._codex_items import Items
 from stormclaw.providers._codex_job import Job, NoServer
+from stormclaw.providers._codex_record import Record
 from stormclaw.providers._codex_rpc import AppServer, Gone, Refused, Told, ended
 from stormclaw.providers._codex_turn import Turn
 from stormclaw.providers._hands import MEANWHILE, retold
@@ -28,6 +30,8 @@ VERSION: Final = re.compile(r"/(\d+\.\d+\.\d+\S*)")
 NOT_SPOKEN: Final = frozenset({-32600, -32601, -32602})
 INTERRUPT_S: Final = 1.0
 """What codex gets to take note of an interruption before it is stopped."""
+AFTER_CALLS: Final = frozenset({"thread/tokenUsage/updated", "turn/completed"})
+"""Told when the calls of an answer are over, and all their items have been told before."""
 
 LOST: Final = (
     "codex no longer has this conversation; it goes on in a new one with what was said as text"
@@ -53,12 +57,14 @@ class Opened:
         model: Who will answer.
         text: What is to be said.
         resumed: Whether something was said in it before.
+        path: The file codex keeps it in, None if it keeps none.
     """
 
     thread_id: str
     model: str
     text: str
     resumed: bool
+    path: Path | None
 
 
 async def served(job: Job) -> AsyncGenerator[Delta | ChatResponse, None]:
@@ -142,7 +148,7 @@ class Opening:
             self.remarks.append(FREE)
         params = {
             "cwd": str(job.workspace),
-            "approvalPolicy": "never" if job.free and "hooks" in config else "untrusted",
+            "approvalPolicy": _policy(job, hooked="hooks" in config),
             "sandbox": job.sandbox,
             "developerInstructions": job.request.system_prompt,
             "config": config,
@@ -188,12 +194,26 @@ class Opening:
         return str(newest.get("id") or ""), newest.get("status") == "completed"
 
 
+def _policy(job: Job, *, hooked: bool) -> str:
+    """When codex asks besides.
+
+    Where the hook sees every call it need not, but for more rights than a call has. A call it asked
+    about and that its walls then stop, it makes once more without them and asks nobody: so
+    `untrusted` is for a codex that has no hook of ours.
+    """
+    if not hooked:
+        return "untrusted"
+    return "never" if job.free else "on-request"
+
+
 def _opened(answer: Mapping[str, Any], text: str, *, resumed: bool) -> Opened:
     thread = answer.get("thread")
     thread_id = thread.get("id") if isinstance(thread, Mapping) else None
     if not isinstance(thread_id, str):
         raise NoServer("codex started no thread")
-    return Opened(thread_id, str(answer.get("model") or ""), text, resumed)
+    path = thread.get("path") if isinstance(thread, Mapping) else None
+    file = Path(path) if isinstance(path, str) and path else None
+    return Opened(thread_id, str(answer.get("model") or ""), text, resumed, file)
 
 
 async def _turn(
@@ -201,6 +221,8 @@ async def _turn(
 ) -> AsyncGenerator[Delta | ChatResponse, None]:
     """Say it, and pass on what comes of it."""
     items = Items(opened.thread_id, resumed=opened.resumed)
+    record = Record(opened.path, job.observed)
+    await record.skip()
     params: dict[str, Any] = {
         "threadId": opened.thread_id,
         "input": [{"type": "text", "text": opened.text}],
@@ -219,7 +241,7 @@ async def _turn(
         return replace(place, whole=whole, total=items.total).echo(job.provider, opened.model)
 
     turn = Turn(opened.model, job.call_of, job.observed, echo)
-    work = Work(server, inbox, items, turn, job)
+    work = Work(server, inbox, items, turn, job, record)
     over = False
     try:
         async for item in work.run():
@@ -245,16 +267,24 @@ class Work:
         items: Reads notifications.
         turn: Puts it together.
         job: What for.
+        record: Tells what the notifications leave out.
     """
 
     def __init__(
-        self, server: AppServer, inbox: asyncio.Queue[Any], items: Items, turn: Turn, job: Job
+        self,
+        server: AppServer,
+        inbox: asyncio.Queue[Any],
+        items: Items,
+        turn: Turn,
+        job: Job,
+        record: Record,
     ) -> None:
         self._server = server
         self._inbox = inbox
         self._items = items
         self._turn = turn
         self._job = job
+        self._record = record
         self._asks = Asks(server, inbox, turn, job)
 
     def close(self) -> None:
@@ -266,6 +296,10 @@ class Work:
         while True:
             match await self._next():
                 case Told(method, params, None):
+                    if method in AFTER_CALLS and (lost := self._turn.lost):
+                        for outcome in await self._record.ends(lost):
+                            for delta in self._turn.end(outcome):
+                                yield delta
                     for item in self._read(method, params):
                         yield item
                         if isinstance(item, ChatResponse):

@@ -42,6 +42,7 @@ from stormclaw.providers._codex_tools import NO_WORD, bounded
 Item: TypeAlias = Mapping[str, Any]
 
 STILL_RUNNING: Final = "[it still ran when the turn ended, and was stopped]"
+NOT_TOLD: Final = "[codex did not tell how it ended]"
 
 
 def failed(result: Result, partial: str) -> ProviderError:
@@ -92,12 +93,22 @@ class Turn:
         self._output: dict[str, str] = {}
         self._over: set[str] = set()
         self._quiet: set[str] = set()
+        self._started: set[str] = set()
+        """Calls an item tells of."""
+        self._passed: set[str] = set()
+        """Calls no item told of before the turn went on."""
         self._steps = 0
 
     @property
     def partial(self) -> str:
         """What was shown since the last step."""
         return self._text
+
+    @property
+    def lost(self) -> tuple[ToolCall, ...]:
+        """Calls that should have an item by now, if their answer is over, and have none."""
+        told = self._quiet | self._started
+        return tuple(call for call in self.open.values() if call.id not in told)
 
     def take(self, event: CliEvent) -> Iterator[Delta | ChatResponse]:
         """What an event means; the last of a good turn is a `ChatResponse`.
@@ -119,6 +130,7 @@ class Turn:
                 if call_id not in self._over:
                     yield from self.begin(self.open.get(call_id) or self._call_of(item))
                     self._quiet.discard(call_id)
+                    self._started.add(call_id)
             case ToolProgress(call_id, text) if call_id in self.open and text:
                 self._output[call_id] = bounded(self._output.get(call_id, "") + text)
                 yield Progress(call_id, text)
@@ -126,6 +138,7 @@ class Turn:
                 yield from self.end(self._observed(self.open[call_id], item))
             case MessageStop(usage):
                 self._usage += usage or NO_USAGE
+                self._passed.update(call.id for call in self.lost)
                 yield from self._ended_quietly()
             case Retry():
                 yield from self._again(event)
@@ -184,9 +197,10 @@ class Turn:
 
     def _finish(self, event: Result) -> Iterator[Delta | ChatResponse]:
         yield from self._ended_quietly()
+        if not event.is_error:
+            self._passed.update(call.id for call in self.lost)
         for call_id in tuple(self.open):
-            said = "\n".join(filter(None, (self._output.get(call_id, "").rstrip(), self._unended)))
-            yield from self.end(Observed(call_id, "interrupted", said, "no end"))
+            yield from self.end(self._without_end(call_id))
         if event.is_error:
             raise self._error(event, self._text)
         if not (self._text or self._steps):
@@ -198,6 +212,13 @@ class Turn:
             model=self.model,
             echo=self._echo(True),
         )
+
+    def _without_end(self, call_id: str) -> Observed:
+        """What is said of a call when the turn is over and it is not."""
+        if call_id in self._passed and call_id not in self._started:
+            return Observed(call_id, "failed", NOT_TOLD, "no end")
+        said = "\n".join(filter(None, (self._output.get(call_id, "").rstrip(), self._unended)))
+        return Observed(call_id, "interrupted", said, "no end")
 
     def _ended_quietly(self) -> Iterator[Delta]:
         for call_id in tuple(self._quiet):

@@ -253,14 +253,36 @@ async def test_supervised_it_stays_in_its_walls_and_full_it_does_not(rig: Rig) -
         rig.server.will(response(runs(line)), response(says("no")))
         [end] = ends(await rig.says("write outside")).values()
         assert (end.status, outside.exists()) == ("failed", False)
+        refused = f"touch: cannot touch '{outside}': Read-only file system\n[exit 1]"
+        assert end.output == refused, "although no notification tells of it"
+        rig.server.will(response(runs(line)), response(runs("true")), response(says("no")))
+        told = await rig.says("in a thread that is taken up")
+        stopped, made = calls(told)
+        assert (ends(told)[stopped.id].output, outside.exists()) == (refused, False)
+        order = [item for item in told if isinstance(item, (Step, Observed))]
+        assert order.index(ends(told)[stopped.id]) < order.index(ends(told)[made.id])
         rig.autonomy = "full"
         rig.server.will(response(runs(line)), response(says("yes")))
         told = await rig.says("again")
         assert [end.output for end in ends(told).values()] == ["written\n[exit 0]"]
         assert any("autonomy is full" in item.text for item in told if isinstance(item, Remark))
-        assert len(rig.asked) == 2, "the gate is asked at full autonomy too"
+        assert len(rig.asked) == 4, "the gate is asked at full autonomy too"
     finally:
         outside.unlink(missing_ok=True)
+
+
+async def test_a_codex_without_our_hook_asks_before_it_acts(rig: Rig, tmp_path: Path) -> None:
+    bare = tmp_path / "bare-codex"
+    bare.write_text(f'#!/bin/sh\nexec {rig.provider._settings.command} "$1"\n')
+    bare.chmod(0o755)
+    rig.provider = connect("codex", replace(rig.provider._settings, command=str(bare)), "k")
+    rig.rules = lambda call: Ruling(False, "no")
+    rig.server.will(response(runs("touch made")), response(says("as you wish")))
+    told = await rig.says("make it")
+    assert [call.name for call in rig.asked] == ["shell_exec"]
+    assert [end.status for end in ends(told).values()] == ["denied"]
+    assert not (rig.workspace / "made").exists()
+    assert any("does not run StormClaw's hook" in r.text for r in told if isinstance(r, Remark))
 
 
 async def test_without_hands_nothing_is_done(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,6 +23,7 @@ from stormclaw.protocol.provider import (
     Thinking,
     Withdrawn,
 )
+from stormclaw.providers._cli_events import Result
 from stormclaw.providers._codex_exec import Lines
 from stormclaw.providers._codex_items import Items
 from stormclaw.providers._codex_tools import hooked_call, item_call, observed
@@ -164,6 +165,33 @@ def test_live_output_is_passed_on_and_kept_for_a_call_that_never_ends() -> None:
     end = next(each for each in told if isinstance(each, Observed))
     assert end.status == "interrupted"
     assert end.output == "one\n[it still ran when the turn ended, and was stopped]"
+
+
+def test_of_a_call_no_item_tells_of_it_is_not_said_that_it_still_ran() -> None:
+    put = turn()
+    call = hooked_call("c", "Bash", {"command": "touch /etc/x"}, "/ws", WS)
+    begun = hooked_call("d", "Bash", {"command": "sleep 9"}, "/ws", WS)
+    assert len([*put.begin(call), *put.begin(begun)]) == 2
+    assert list(put.lost) == [call, begun]
+    heard([note("item/started", item={"type": "commandExecution", "id": "d"})], put)
+    assert list(put.lost) == [call]
+    told = heard([counted(100), *said("on it goes"), ended()], put)
+    ends = {each.call_id: each for each in told if isinstance(each, Observed)}
+    assert ends["c"] == Observed("c", "failed", "[codex did not tell how it ended]", "no end")
+    assert ends["d"].status == "interrupted"
+    assert "still ran" in ends["d"].output
+
+
+@pytest.mark.parametrize(("went_on", "status"), [(True, "failed"), (False, "interrupted")])
+def test_a_call_in_a_turn_that_fails_ran_if_nothing_came_after_it(
+    went_on: bool, status: str
+) -> None:
+    put = turn()
+    list(put.begin(hooked_call("c", "Bash", {"command": "make"}, "/ws", WS)))
+    heard([counted(100)] if went_on else [], put)
+    first = next(put.take(Result(True, message="it broke")))
+    assert isinstance(first, Observed)
+    assert first.status == status
 
 
 def test_a_call_is_told_once_whoever_tells_of_it_first() -> None:
