@@ -81,7 +81,7 @@ class Demo(Provider):
         Raises:
             ProviderError: It is asked for something only a model can do.
         """
-        if "purpose" in request.metadata:
+        if request.metadata.get("purpose", "work") not in ("work", "subagent"):
             raise ProviderError("provider", "the demo is no model: it sums nothing up")
         step = _offered(next_step(request), request)
         text = step.text
