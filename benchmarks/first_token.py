@@ -15,7 +15,7 @@ from benchmarks.world import World
 from stormclaw.config.settings import ModelSettings
 from stormclaw.protocol.messages import AssistantTurn, UserText
 from stormclaw.protocol.provider import ChatRequest, Message, Text, ToolSpec
-from stormclaw.providers._wire import Wire
+from stormclaw.providers._openai.wire import Wire
 from stormclaw.providers.openai_compatible import OpenAICompatible
 from stormclaw.providers.quirks import Quirks
 

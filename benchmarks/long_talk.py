@@ -16,7 +16,7 @@ from stormclaw.config.settings import ModelSettings
 from stormclaw.protocol.events import TurnEnded
 from stormclaw.protocol.messages import ContextEdit, Node, Summary
 from stormclaw.protocol.provider import Capabilities, ChatRequest, ChatResponse, Delta, Provider
-from stormclaw.providers._wire import Wire
+from stormclaw.providers._openai.wire import Wire
 from stormclaw.providers.choose import DEMO
 from stormclaw.providers.presets import PRESETS
 from stormclaw.providers.quirks import Quirks

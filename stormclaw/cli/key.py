@@ -43,9 +43,9 @@ def _list(options: argparse.Namespace) -> int:
 
 
 def _rows(place: Place) -> Iterator[dict[str, object]]:
-    from stormclaw.providers._cooldowns import FILE_NAME, Cooldowns, resting
-    from stormclaw.providers._excuses import SAID_OF_KEYS, span
-    from stormclaw.providers._rotating import who
+    from stormclaw.providers._fallback.cooldowns import FILE_NAME, Cooldowns, resting
+    from stormclaw.providers._fallback.excuses import SAID_OF_KEYS, span
+    from stormclaw.providers._fallback.rotating import who
     from stormclaw.providers.choose import known_names, named
 
     stored = stored_profiles(place.home)
@@ -136,8 +136,8 @@ def _retry(options: argparse.Namespace) -> int:
 
 def _forget(place: Place, name: str, profile: str | None) -> int:
     """Take its keys out of those that are passed over."""
-    from stormclaw.providers._cooldowns import FILE_NAME, forget
-    from stormclaw.providers._rotating import who
+    from stormclaw.providers._fallback.cooldowns import FILE_NAME, forget
+    from stormclaw.providers._fallback.rotating import who
 
     def meant(entry: str) -> bool:
         return entry == who(name, profile) if profile else entry.startswith(who(name, ""))

@@ -1,7 +1,7 @@
 """Anthropic's Messages API: requests, retries, streams.
 
-The SDK builds and sends the request and names the errors (`_anthropic_client`); the stream is read
-as raw bytes, since typed events cost many times as much.
+The SDK builds and sends the request and names the errors (`_anthropic/client.py`); the stream is
+read as raw bytes, since typed events cost more than twice as much.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ from stormclaw.protocol.provider import (
     Thinking,
     Withdrawn,
 )
-from stormclaw.providers._anthropic_answer import Answer
-from stormclaw.providers._anthropic_client import (
+from stormclaw.providers._anthropic.answer import Answer
+from stormclaw.providers._anthropic.client import (
     OFFICIAL,
     AnthropicClient,
     Client,
     Target,
     is_address,
 )
-from stormclaw.providers._anthropic_errors import classed
-from stormclaw.providers._anthropic_models import plain_name, row_of
-from stormclaw.providers._anthropic_stream import Stream, silence
-from stormclaw.providers._anthropic_talk import LEAST_ROOM, Talk, learnt, room_left
-from stormclaw.providers._anthropic_wire import Body, Wire
-from stormclaw.providers._openai_client import model_ids
+from stormclaw.providers._anthropic.errors import classed
+from stormclaw.providers._anthropic.models import plain_name, row_of
+from stormclaw.providers._anthropic.stream import Stream, silence
+from stormclaw.providers._anthropic.talk import LEAST_ROOM, Talk, learnt, room_left
+from stormclaw.providers._anthropic.wire import Body, Wire
+from stormclaw.providers._openai.client import model_ids
 from stormclaw.providers._retry_after import wait_before_retry
 from stormclaw.providers.presets import known_window
 from stormclaw.providers.recovery import with_hint

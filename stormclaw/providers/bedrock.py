@@ -10,11 +10,11 @@ from urllib.parse import quote
 from stormclaw import __version__
 from stormclaw.config.settings import ModelSettings
 from stormclaw.errors import ConfigError, Problem, ProviderError
-from stormclaw.providers._anthropic_aws import SIGN_IN, named
-from stormclaw.providers._anthropic_client import Client, Target, is_address, transport
-from stormclaw.providers._anthropic_errors import anthropic_error
-from stormclaw.providers._anthropic_frames import FrameReader
-from stormclaw.providers._anthropic_wire import Body
+from stormclaw.providers._anthropic.aws import SIGN_IN, named
+from stormclaw.providers._anthropic.client import Client, Target, is_address, transport
+from stormclaw.providers._anthropic.errors import anthropic_error
+from stormclaw.providers._anthropic.frames import FrameReader
+from stormclaw.providers._anthropic.wire import Body
 from stormclaw.providers.anthropic import Messages
 
 if TYPE_CHECKING:

@@ -23,10 +23,10 @@ from stormclaw.protocol.provider import (
     Provider,
     Remark,
 )
-from stormclaw.providers._claude_session import Place, begun, kept, told
-from stormclaw.providers._claude_start import Start, start_of
-from stormclaw.providers._claude_talk import NoSession, Talk
-from stormclaw.providers._claude_turn import TRIED, Names, Turn, Watch
+from stormclaw.providers._claude.session import Place, begun, kept, told
+from stormclaw.providers._claude.start import Start, start_of
+from stormclaw.providers._claude.talk import NoSession, Talk
+from stormclaw.providers._claude.turn import TRIED, Names, Turn, Watch
 from stormclaw.providers.recovery import with_hint
 
 PATIENCE_S: Final = 90.0

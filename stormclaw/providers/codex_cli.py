@@ -24,10 +24,10 @@ from stormclaw.protocol.provider import (
     Provider,
     Remark,
 )
-from stormclaw.providers._codex_executed import executed
-from stormclaw.providers._codex_job import Job, NoServer
-from stormclaw.providers._codex_served import served
-from stormclaw.providers._process import scrubbed
+from stormclaw.providers._codex.executed import executed
+from stormclaw.providers._codex.job import Job, NoServer
+from stormclaw.providers._codex.served import served
+from stormclaw.providers._programs.process import scrubbed
 from stormclaw.providers.recovery import with_hint
 
 COMMAND: Final = "codex"

@@ -22,9 +22,8 @@ from stormclaw.protocol.provider import (
     Provider,
     Text,
 )
-from stormclaw.providers import _demo_files as files
-from stormclaw.providers import _demo_tour as tour
-from stormclaw.providers._demo_grammar import (
+from stormclaw.providers._demo import files, tour
+from stormclaw.providers._demo.grammar import (
     Append,
     Create,
     Describe,
@@ -42,8 +41,8 @@ from stormclaw.providers._demo_grammar import (
     Unknown,
     understand,
 )
-from stormclaw.providers._demo_step import Done, Step, ask, since_last_words
-from stormclaw.providers._demo_text import code, receipt, trouble
+from stormclaw.providers._demo.step import Done, Step, ask, since_last_words
+from stormclaw.providers._demo.text import code, receipt, trouble
 from stormclaw.providers._fragments import mint_id
 from stormclaw.providers._usage import estimate
 

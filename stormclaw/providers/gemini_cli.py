@@ -7,8 +7,8 @@ from typing import Final
 
 from stormclaw.config.settings import ModelSettings
 from stormclaw.protocol.provider import ChatRequest
-from stormclaw.providers._gemini_lines import GeminiLines
-from stormclaw.providers._ungated import Facts, Reader, Run, Ungated
+from stormclaw.providers._programs.gemini_lines import GeminiLines
+from stormclaw.providers._programs.ungated import Facts, Reader, Run, Ungated
 
 FACTS: Final = Facts(
     command="gemini",

@@ -28,12 +28,12 @@ from stormclaw.protocol.provider import (
     Remark,
     ToolSpec,
 )
-from stormclaw.providers._llama_answer import Answer
-from stormclaw.providers._llama_engine import Engine, shelf
-from stormclaw.providers._llama_gguf import BadModelFile, read_window
-from stormclaw.providers._llama_grammar import answer_schema
-from stormclaw.providers._llama_load import Spec, compile_schema
-from stormclaw.providers._llama_prompt import write
+from stormclaw.providers._llama.answer import Answer
+from stormclaw.providers._llama.engine import Engine, shelf
+from stormclaw.providers._llama.gguf import BadModelFile, read_window
+from stormclaw.providers._llama.grammar import answer_schema
+from stormclaw.providers._llama.load import Spec, compile_schema
+from stormclaw.providers._llama.prompt import write
 from stormclaw.providers.local_models import chosen, label_of, parts_of, size
 
 LOG = logging.getLogger(__name__)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stormclaw.errors import UsageError
-from stormclaw.providers._llama_download import check_disk, fetch, part_of
-from stormclaw.providers._llama_hub import Hub, Remote, hub_from
-from stormclaw.providers._llama_memory import PROMPTS_MIB, WORKSPACE_BYTES, free_memory
+from stormclaw.providers._llama.download import check_disk, fetch, part_of
+from stormclaw.providers._llama.hub import Hub, Remote, hub_from
+from stormclaw.providers._llama.memory import PROMPTS_MIB, WORKSPACE_BYTES, free_memory
 from stormclaw.providers.local_models import place_of
 
 

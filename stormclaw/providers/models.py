@@ -16,16 +16,16 @@ from pathlib import Path
 from stormclaw.config.settings import ModelSettings
 from stormclaw.errors import Problem
 from stormclaw.protocol.messages import Usage
-from stormclaw.providers._model_abilities import abilities, can_chat
-from stormclaw.providers._model_card import FREE as FREE
-from stormclaw.providers._model_card import ModelCard as ModelCard
-from stormclaw.providers._model_card import Prices as Prices
-from stormclaw.providers._model_card import Rate as Rate
-from stormclaw.providers._model_card import Source as Source
-from stormclaw.providers._model_file import Key, read_models
-from stormclaw.providers._model_match import FREE_MARK, find, spellings
-from stormclaw.providers._model_prices import Listed, Vendor, read_list
-from stormclaw.providers._model_terms import (
+from stormclaw.providers._models.abilities import abilities, can_chat
+from stormclaw.providers._models.card import FREE as FREE
+from stormclaw.providers._models.card import ModelCard as ModelCard
+from stormclaw.providers._models.card import Prices as Prices
+from stormclaw.providers._models.card import Rate as Rate
+from stormclaw.providers._models.card import Source as Source
+from stormclaw.providers._models.file import Key, read_models
+from stormclaw.providers._models.match import FREE_MARK, find, spellings
+from stormclaw.providers._models.prices import Listed, Vendor, read_list
+from stormclaw.providers._models.terms import (
     COMPOSITES,
     NOBODY,
     Supplier,

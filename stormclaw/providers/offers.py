@@ -12,17 +12,17 @@ from stormclaw.config.keys import stored_keys
 from stormclaw.config.settings import ModelSettings, Settings
 from stormclaw.errors import ConfigError
 from stormclaw.providers._installed import local_model, logged_in
-from stormclaw.providers._model_servers import Served, served
-from stormclaw.providers._offer import COLUMNS as COLUMNS
-from stormclaw.providers._offer import Group as Group
-from stormclaw.providers._offer import Offer as Offer
-from stormclaw.providers._offer import Standing as Standing
-from stormclaw.providers._offer import cells_of as cells_of
-from stormclaw.providers._offer import efforts_of as efforts_of
-from stormclaw.providers._offer import hay_of as hay_of
-from stormclaw.providers._offer import is_current as is_current
-from stormclaw.providers._offer import json_of as json_of
-from stormclaw.providers._offer import words_in as words_in
+from stormclaw.providers._models.offer import COLUMNS as COLUMNS
+from stormclaw.providers._models.offer import Group as Group
+from stormclaw.providers._models.offer import Offer as Offer
+from stormclaw.providers._models.offer import Standing as Standing
+from stormclaw.providers._models.offer import cells_of as cells_of
+from stormclaw.providers._models.offer import efforts_of as efforts_of
+from stormclaw.providers._models.offer import hay_of as hay_of
+from stormclaw.providers._models.offer import is_current as is_current
+from stormclaw.providers._models.offer import json_of as json_of
+from stormclaw.providers._models.offer import words_in as words_in
+from stormclaw.providers._models.servers import Served, served
 from stormclaw.providers.choose import DEMO, LOCAL, known_names, named
 from stormclaw.providers.local_models import installed
 from stormclaw.providers.models import ModelBook, ModelCard

@@ -1,7 +1,7 @@
 """Any server that speaks OpenAI's chat completions, OpenRouter first: requests, retries, streams.
 
-The SDK builds and sends the request and names the errors (`_openai_client`); the stream is read as
-raw bytes (`_sse`), since typed chunks cost 25 times as much.
+The SDK builds and sends the request and names the errors (`_openai/client.py`); the stream is read
+as raw bytes (`_sse`), since typed chunks cost 25 times as much.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from stormclaw.protocol.provider import (
     Thinking,
     Withdrawn,
 )
-from stormclaw.providers._answer import Answer
-from stormclaw.providers._exchange import Exchange
-from stormclaw.providers._mends import mended
-from stormclaw.providers._openai_client import OpenAIClient, Target, model_ids
-from stormclaw.providers._own_quirks import own_quirks
-from stormclaw.providers._printed_calls import amended
+from stormclaw.providers._openai.answer import Answer
+from stormclaw.providers._openai.client import OpenAIClient, Target, model_ids
+from stormclaw.providers._openai.exchange import Exchange
+from stormclaw.providers._openai.mends import mended
+from stormclaw.providers._openai.own_quirks import own_quirks
+from stormclaw.providers._openai.printed_calls import amended
+from stormclaw.providers._openai.routing import check_routing
+from stormclaw.providers._openai.wire import Body, Wire
 from stormclaw.providers._retry_after import wait_before_retry
-from stormclaw.providers._routing import check_routing
-from stormclaw.providers._wire import Body, Wire
 from stormclaw.providers.presets import by_address, by_name, by_url, known_window
 from stormclaw.providers.quirks import Quirks, quirks_of
 from stormclaw.providers.recovery import with_hint

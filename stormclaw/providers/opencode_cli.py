@@ -8,8 +8,8 @@ from typing import Final
 
 from stormclaw.config.settings import ModelSettings
 from stormclaw.protocol.provider import ChatRequest
-from stormclaw.providers._opencode_lines import OpencodeLines
-from stormclaw.providers._ungated import Facts, Reader, Run, Ungated
+from stormclaw.providers._programs.opencode_lines import OpencodeLines
+from stormclaw.providers._programs.ungated import Facts, Reader, Run, Ungated
 
 FACTS: Final = Facts(
     command="opencode",

@@ -2,7 +2,7 @@
 
 Everybody speaks OpenAI's chat completions and nobody quite the same. What is known beforehand
 stands here; `providers.models.NAME.quirks` has the last word; what a server refuses all the same is
-learnt for the session (`_mends`).
+learnt for the session (`_openai/mends.py`).
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Quirks:
         echo: Whether plain reasoning may go back; signed details always do.
         empty_reasoning: Whether calls without reasoning need an empty `reasoning_content`.
         ids: What call ids may look like: `any`, `nine` letters and digits, `forty` characters.
-        schema: How much of JSON Schema may describe a tool, see `_schemas`.
+        schema: How much of JSON Schema may describe a tool, see `_openai/schemas.py`.
         strict_turns: Whether user and assistant must take turns, results of calls included.
         tool_names: Whether the result of a call must name its tool.
         empty_tools: Whether `tools` must be there, even empty, once there were calls.
@@ -148,7 +148,7 @@ def quirks_of(server: str, model: str, own: Mapping[str, Any] | None = None) -> 
     Args:
         server: Name of the preset, "" for a server nobody knows.
         model: The server's id of the model.
-        own: What the person configured, as `_own_quirks` read it; counts most.
+        own: What the person configured, as `_openai/own_quirks.py` read it; counts most.
     """
     quirks = ROWS.get(server, Quirks())
     name = model.lower()

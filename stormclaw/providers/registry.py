@@ -15,8 +15,8 @@ from stormclaw.errors import ConfigError, Problem
 from stormclaw.protocol.provider import Provider
 
 if TYPE_CHECKING:
-    from stormclaw.providers._cooldowns import Cooldowns
-    from stormclaw.providers._failover import Part
+    from stormclaw.providers._fallback.cooldowns import Cooldowns
+    from stormclaw.providers._fallback.failover import Part
 
 HELPERS: Final = frozenset(
     {

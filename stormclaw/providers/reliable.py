@@ -19,9 +19,9 @@ from dataclasses import replace
 from stormclaw.config.settings import ModelSettings
 from stormclaw.errors import ProviderError
 from stormclaw.protocol.provider import ChatRequest, ChatResponse, Delta
-from stormclaw.providers._cooldowns import Cooldowns
-from stormclaw.providers._excuses import Excuse, nobody
-from stormclaw.providers._failover import Failover, Member, Part
+from stormclaw.providers._fallback.cooldowns import Cooldowns
+from stormclaw.providers._fallback.excuses import Excuse, nobody
+from stormclaw.providers._fallback.failover import Failover, Member, Part
 from stormclaw.providers.recovery import RECOVERY
 
 

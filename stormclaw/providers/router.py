@@ -32,8 +32,8 @@ from stormclaw.protocol.provider import (
     Delta,
     Provider,
 )
-from stormclaw.providers._cooldowns import Cooldowns
-from stormclaw.providers._failover import Part
+from stormclaw.providers._fallback.cooldowns import Cooldowns
+from stormclaw.providers._fallback.failover import Part
 
 LOG = logging.getLogger(__name__)
 

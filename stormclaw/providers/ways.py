@@ -17,9 +17,9 @@ from stormclaw.config.settings import Effort, ModelSettings, Settings
 from stormclaw.errors import ConfigError, Problem
 from stormclaw.protocol.provider import Provider
 from stormclaw.providers._absent import Absent
-from stormclaw.providers._cooldowns import FILE_NAME, Cooldowns
-from stormclaw.providers._failover import Part
-from stormclaw.providers._rotating import rotating
+from stormclaw.providers._fallback.cooldowns import FILE_NAME, Cooldowns
+from stormclaw.providers._fallback.failover import Part
+from stormclaw.providers._fallback.rotating import rotating
 from stormclaw.providers.choose import (
     AUTO,
     DEMO,

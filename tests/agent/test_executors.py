@@ -100,11 +100,11 @@ async def test_each_is_connected_once_and_knows_its_type(desk: Desk) -> None:
     desk.script([{"text": "unused"}])
     other(desk, "second", [{"text": "x"}])
     runtime = await desk.open()
-    executors = runtime._shop.executors  # noqa: SLF001 - there is no other way to one yet
+    executors = runtime._shop.executors
     first = await executors.get("second")
     assert await executors.get("", "second/second-1", "local") is first
     assert (first.name, first.model, first.type) == ("second", "second-1", "stormclaw")
-    with pytest.raises(ToolFailure, match="there are: .*second"):
+    with pytest.raises(ToolFailure, match=r"there are: .*second"):
         await executors.get("nobody", "x")
     await runtime.close()
 
@@ -123,7 +123,7 @@ async def test_a_task_is_done_in_a_conversation_of_its_own(desk: Desk) -> None:
     desk.script([{"text": "unused"}])
     other(desk, "second", [{"text": "done that"}])
     runtime = await desk.open()
-    executor: AgentExecutor = await runtime._shop.executors.get("second")  # noqa: SLF001
+    executor: AgentExecutor = await runtime._shop.executors.get("second")
     conversation = Conversation("root/worker", Memory(), Hub())  # type: ignore[arg-type]
     assert await executor.execute(runtime.session.kit, conversation, "do that") == "done"
     said, answer = (node.body for node in conversation.nodes)
@@ -138,7 +138,7 @@ async def test_a_task_that_takes_too_long_is_interrupted_and_closed(desk: Desk) 
     desk.script([{"text": "unused"}])
     other(desk, "second", [{"text": "slow", "delay_s": 3600}])
     runtime = await desk.open()
-    executor = await runtime._shop.executors.get("second")  # noqa: SLF001
+    executor = await runtime._shop.executors.get("second")
     conversation = Conversation("root/worker", Memory(), Hub())  # type: ignore[arg-type]
     with pytest.raises(TimeoutError):
         await executor.execute(runtime.session.kit, conversation, "do that", timeout_s=0.05)

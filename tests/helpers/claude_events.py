@@ -11,7 +11,7 @@ from typing import Any
 from byte_server import ByteServer, End, Reply, answer, raw, serving
 
 from stormclaw.config.settings import ModelSettings
-from stormclaw.providers._anthropic_client import AnthropicClient, Target
+from stormclaw.providers._anthropic.client import AnthropicClient, Target
 from stormclaw.providers.anthropic import Messages
 
 Event = dict[str, Any]
@@ -63,7 +63,8 @@ def stopped(reason: str = "end_turn", output_tokens: int = 15, **more: Any) -> l
 
 def written(*events: Event) -> bytes:
     return b"".join(
-        f"event: {event.get('type', 'message')}\ndata: {json.dumps(event)}\n\n".encode() for event in events
+        f"event: {event.get('type', 'message')}\ndata: {json.dumps(event)}\n\n".encode()
+        for event in events
     )
 
 

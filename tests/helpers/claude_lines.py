@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stormclaw.providers._claude_lines import Lines
-from stormclaw.providers._cli_events import CliEvent, Status
+from stormclaw.providers._claude.lines import Lines
+from stormclaw.providers._programs.events import CliEvent, Status
 
 RECORDED = Path(__file__).parents[1] / "providers" / "claude"
 WORKSPACE = Path("/ws")

@@ -38,7 +38,7 @@ from stormclaw.protocol.provider import (
     Text,
     Thinking,
 )
-from stormclaw.providers._anthropic_answer import Answer
+from stormclaw.providers._anthropic.answer import Answer
 from stormclaw.providers._sse import EventReader
 
 ASK = ChatRequest("be brief", (UserText("hello"),), (), "claude-opus-4-6")

@@ -26,9 +26,9 @@ from stormclaw.protocol.messages import (
     UserText,
 )
 from stormclaw.protocol.provider import ChatRequest, Message, ToolSpec
-from stormclaw.providers._anthropic_models import MODELS, plain_name, row_of
-from stormclaw.providers._anthropic_talk import Talk
-from stormclaw.providers._anthropic_wire import Wire
+from stormclaw.providers._anthropic.models import MODELS, plain_name, row_of
+from stormclaw.providers._anthropic.talk import Talk
+from stormclaw.providers._anthropic.wire import Wire
 
 OPUS, SONNET, HAIKU = "claude-opus-4-6", "claude-sonnet-4-5", "claude-haiku-4-5"
 SETTINGS = ModelSettings("anthropic")

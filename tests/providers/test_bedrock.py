@@ -21,9 +21,9 @@ from stormclaw.config.settings import ModelSettings
 from stormclaw.errors import ConfigError, ErrorClass, ProviderError
 from stormclaw.protocol.messages import ToolCall, Usage, UserText
 from stormclaw.protocol.provider import ChatRequest, ChatResponse, Retrying, Text, Withdrawn
-from stormclaw.providers._anthropic_answer import Answer
-from stormclaw.providers._anthropic_client import Target
-from stormclaw.providers._anthropic_frames import FrameReader
+from stormclaw.providers._anthropic.answer import Answer
+from stormclaw.providers._anthropic.client import Target
+from stormclaw.providers._anthropic.frames import FrameReader
 from stormclaw.providers.anthropic import Messages
 from stormclaw.providers.bedrock import BedrockClient, connect
 from stormclaw.providers.registry import kinds

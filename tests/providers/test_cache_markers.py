@@ -25,8 +25,8 @@ from stormclaw.protocol.messages import (
 )
 from stormclaw.protocol.provider import ChatRequest, Message, ToolSpec
 from stormclaw.providers._caching import breakpoints
+from stormclaw.providers._openai.wire import Wire
 from stormclaw.providers._usage import usage_of
-from stormclaw.providers._wire import Wire
 from stormclaw.providers.openai_compatible import OpenAICompatible
 from stormclaw.providers.presets import PRESETS, by_name
 from stormclaw.providers.quirks import ROWS, Quirks, quirks_of

@@ -28,7 +28,7 @@ from stormclaw.protocol.provider import (
     Withdrawn,
 )
 from stormclaw.providers import registry
-from stormclaw.providers._model_prices import Listed, Priced, Vendor
+from stormclaw.providers._models.prices import Listed, Priced, Vendor
 from stormclaw.providers.check import CheckReport, try_provider
 from stormclaw.providers.models import ModelBook, Prices, Rate
 

@@ -26,10 +26,10 @@ from stormclaw.protocol.provider import (
     Ruling,
     Step,
 )
-from stormclaw.providers._claude_session import begun
-from stormclaw.providers._claude_start import start_of
-from stormclaw.providers._claude_talk import Talk
-from stormclaw.providers._claude_turn import Names, Turn, Watch
+from stormclaw.providers._claude.session import begun
+from stormclaw.providers._claude.start import start_of
+from stormclaw.providers._claude.talk import Talk
+from stormclaw.providers._claude.turn import Names, Turn, Watch
 from stormclaw.providers.claude_cli import ClaudeCli, connect
 
 FAKE = """#!{python}

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stormclaw.protocol.messages import Usage
-from stormclaw.providers._claude_lines import Lines
-from stormclaw.providers._cli_events import (
+from stormclaw.providers._claude.lines import Lines
+from stormclaw.providers._programs.events import (
     CliEvent,
     MessageAbandoned,
     MessageStart,

@@ -9,7 +9,7 @@ import pytest
 from stormclaw.protocol.display import Headline
 from stormclaw.protocol.messages import AssistantTurn, ToolCall, ToolOutcome, UserText
 from stormclaw.protocol.provider import Message
-from stormclaw.providers._claude_session import Place, begun, kept, told
+from stormclaw.providers._claude.session import Place, begun, kept, told
 
 CWD = "/ws"
 

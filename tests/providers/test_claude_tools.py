@@ -10,9 +10,9 @@ from claude_lines import WORKSPACE, events, recorded
 
 from stormclaw.protocol.display import Checklist, Diff
 from stormclaw.protocol.provider import Observed
-from stormclaw.providers._claude_outcomes import observed
-from stormclaw.providers._claude_tools import COUNTERPARTS, given_back, translated
-from stormclaw.providers._cli_events import ToolResult, ToolUse
+from stormclaw.providers._claude.outcomes import observed
+from stormclaw.providers._claude.tools import COUNTERPARTS, given_back, translated
+from stormclaw.providers._programs.events import ToolResult, ToolUse
 from stormclaw.tools import registry
 from stormclaw.tools.schema import parse
 

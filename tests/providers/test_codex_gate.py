@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from stormclaw.protocol.provider import Ruling
-from stormclaw.providers._codex_gate import Hooked, Hooks, listening
-from stormclaw.providers._codex_hook import REFUSED
+from stormclaw.providers._codex.gate import Hooked, Hooks, listening
+from stormclaw.providers._codex.hook import REFUSED
 
 QUESTION = {
     "tool_name": "Bash",

@@ -11,8 +11,8 @@ import pytest
 
 from stormclaw.protocol.messages import ToolCall
 from stormclaw.protocol.provider import Observed
-from stormclaw.providers._codex_record import Record
-from stormclaw.providers._codex_tools import MOST_CHARS, observed
+from stormclaw.providers._codex.record import Record
+from stormclaw.providers._codex.tools import MOST_CHARS, observed
 
 RECORDED = (
     '{"timestamp":"2026-11-22T12:50:17.263Z","type":"response_item","payload":{"type":'

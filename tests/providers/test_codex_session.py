@@ -7,9 +7,9 @@ from dataclasses import replace
 from stormclaw.protocol.display import Headline
 from stormclaw.protocol.messages import AssistantTurn, ToolCall, ToolOutcome, Usage, UserText
 from stormclaw.protocol.provider import Message
-from stormclaw.providers._codex_session import Thread, kept
-from stormclaw.providers._hands import MOST_OF_ONE, digest
-from stormclaw.providers._hands import retold as told
+from stormclaw.providers._codex.session import Thread, kept
+from stormclaw.providers._programs.hands import MOST_OF_ONE, digest
+from stormclaw.providers._programs.hands import retold as told
 
 ASK, CALL = UserText("ask"), ToolCall("c1", "shell_exec", '{"command": "ls"}')
 OUTCOME = ToolOutcome("c1", "shell_exec", "done", "a.txt\n[exit 0]", Headline("shell", "ls"))

@@ -9,7 +9,7 @@ import pytest
 
 from stormclaw.protocol.display import Diff, Patch
 from stormclaw.protocol.messages import ToolCall
-from stormclaw.providers._codex_tools import (
+from stormclaw.providers._codex.tools import (
     MOST_CHARS,
     changed_input,
     hooked_call,

@@ -23,11 +23,11 @@ from stormclaw.protocol.provider import (
     Thinking,
     Withdrawn,
 )
-from stormclaw.providers._cli_events import Result
-from stormclaw.providers._codex_exec import Lines
-from stormclaw.providers._codex_items import Items
-from stormclaw.providers._codex_tools import hooked_call, item_call, observed
-from stormclaw.providers._codex_turn import Turn
+from stormclaw.providers._codex.exec import Lines
+from stormclaw.providers._codex.items import Items
+from stormclaw.providers._codex.tools import hooked_call, item_call, observed
+from stormclaw.providers._codex.turn import Turn
+from stormclaw.providers._programs.events import Result
 
 WS = Path("/ws")
 HERE = Path(__file__).parent

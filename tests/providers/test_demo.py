@@ -21,8 +21,8 @@ from stormclaw.protocol.messages import (
 )
 from stormclaw.protocol.provider import ChatRequest, ChatResponse, Message, Text
 from stormclaw.protocol.tool import ChildReport, SpawnRequest
-from stormclaw.providers import _demo_tour as tour
-from stormclaw.providers._demo_grammar import (
+from stormclaw.providers._demo import tour
+from stormclaw.providers._demo.grammar import (
     Append,
     Create,
     Describe,
@@ -40,7 +40,7 @@ from stormclaw.providers._demo_grammar import (
     Unknown,
     understand,
 )
-from stormclaw.providers._demo_text import code, fence, quote, trouble
+from stormclaw.providers._demo.text import code, fence, quote, trouble
 from stormclaw.providers.demo import PROMPTS, Demo
 from stormclaw.tools.registry import discover_tools
 from stormclaw.tools.schema import parse, spec_of

@@ -17,8 +17,8 @@ from stormclaw.errors import ConfigError, ProviderError
 from stormclaw.protocol.messages import UserText
 from stormclaw.protocol.provider import ChatRequest
 from stormclaw.providers import llama
-from stormclaw.providers._llama_gguf import BadModelFile, read_head, read_window
-from stormclaw.providers._llama_memory import Need, check_memory, free_memory
+from stormclaw.providers._llama.gguf import BadModelFile, read_head, read_window
+from stormclaw.providers._llama.memory import Need, check_memory, free_memory
 from stormclaw.providers.local_models import (
     DEFAULT_FILE,
     DEFAULT_REPO,

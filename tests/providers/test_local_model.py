@@ -26,8 +26,8 @@ from stormclaw.protocol.provider import (
     ToolSpec,
 )
 from stormclaw.providers import llama
-from stormclaw.providers._llama_engine import shelf
-from stormclaw.providers._llama_load import Spec
+from stormclaw.providers._llama.engine import shelf
+from stormclaw.providers._llama.load import Spec
 
 FOUND = model_file()
 pytestmark = [

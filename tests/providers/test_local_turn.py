@@ -12,8 +12,8 @@ from scripted import Desk, bodies, outcomes
 
 from stormclaw.protocol.events import TurnEnded
 from stormclaw.protocol.messages import AssistantTurn
-from stormclaw.providers._llama_engine import shelf
-from stormclaw.providers._llama_load import Spec
+from stormclaw.providers._llama.engine import shelf
+from stormclaw.providers._llama.load import Spec
 
 FOUND = model_file()
 pytestmark = [

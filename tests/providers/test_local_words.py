@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from stormclaw.protocol.display import Headline
 from stormclaw.protocol.messages import AssistantTurn, ToolCall, ToolOutcome, UserText
 from stormclaw.protocol.provider import ChatRequest, Message, ToolSpec
-from stormclaw.providers._llama_examples import call_text, example_lines, final_text, tool_lines
-from stormclaw.providers._llama_grammar import answer_schema, cut
-from stormclaw.providers._llama_prompt import echo_of, fit, write
-from stormclaw.providers._llama_reader import Reader
+from stormclaw.providers._llama.examples import call_text, example_lines, final_text, tool_lines
+from stormclaw.providers._llama.grammar import answer_schema, cut
+from stormclaw.providers._llama.prompt import echo_of, fit, write
+from stormclaw.providers._llama.reader import Reader
 from stormclaw.tools.registry import discover_tools
 from stormclaw.tools.schema import spec_of
 

@@ -13,12 +13,12 @@ import pytest
 
 from stormclaw.config.settings import ModelSettings
 from stormclaw.protocol.messages import Usage
-from stormclaw.providers import _model_prices
-from stormclaw.providers._model_abilities import abilities, can_chat
-from stormclaw.providers._model_card import FREE, Prices, Rate
-from stormclaw.providers._model_match import find, spellings
-from stormclaw.providers._model_prices import Listed, Priced, Vendor
-from stormclaw.providers._model_terms import runs_here
+from stormclaw.providers._models import prices as _model_prices
+from stormclaw.providers._models.abilities import abilities, can_chat
+from stormclaw.providers._models.card import FREE, Prices, Rate
+from stormclaw.providers._models.match import find, spellings
+from stormclaw.providers._models.prices import Listed, Priced, Vendor
+from stormclaw.providers._models.terms import runs_here
 from stormclaw.providers.models import ModelBook
 
 DAY = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -53,7 +53,7 @@ def test_the_light_reading_and_the_package_itself_say_the_same() -> None:
 
 def test_reading_it_imports_neither_the_package_nor_what_it_needs() -> None:
     code = (
-        "import sys; from stormclaw.providers import _model_prices as m; m.read_list()\n"
+        "import sys; from stormclaw.providers._models import prices as m; m.read_list()\n"
         "print(sorted(n for n in sys.modules if n.split('.')[0] in "
         "('genai_prices', 'pydantic', 'httpx', 'httpx2', 'textual', 'openai')))"
     )

@@ -22,7 +22,7 @@ from stormclaw.protocol.provider import (
     ToolSpec,
     Withdrawn,
 )
-from stormclaw.providers._printed_calls import Reading, read_calls
+from stormclaw.providers._openai.printed_calls import Reading, read_calls
 from stormclaw.providers.openai_compatible import OpenAICompatible
 
 READ = ToolSpec(

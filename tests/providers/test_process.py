@@ -14,7 +14,7 @@ import pytest
 
 from stormclaw.errors import ProviderError
 from stormclaw.processes import MARK, is_alive, look, processes
-from stormclaw.providers._process import Program, Silence, scrubbed
+from stormclaw.providers._programs.process import Program, Silence, scrubbed
 
 ECHO = "for line in sys.stdin: print('got', line.strip(), flush=True)"
 IN_A_SESSION = """

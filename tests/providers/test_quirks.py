@@ -14,7 +14,7 @@ from stormclaw.errors import ConfigError, ProviderError
 from stormclaw.protocol.display import Headline
 from stormclaw.protocol.messages import AssistantTurn, ToolCall, ToolOutcome, UserText
 from stormclaw.protocol.provider import ChatRequest, Message, Remark, Retrying, ToolSpec
-from stormclaw.providers._own_quirks import own_quirks
+from stormclaw.providers._openai.own_quirks import own_quirks
 from stormclaw.providers.openai_compatible import OpenAICompatible, connect
 from stormclaw.providers.presets import PRESETS, by_address
 from stormclaw.providers.quirks import ROWS, Quirks, quirks_of

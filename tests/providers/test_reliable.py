@@ -27,8 +27,8 @@ from stormclaw.protocol.provider import (
     Text,
     Withdrawn,
 )
-from stormclaw.providers._cooldowns import Cooldowns, forget, resting
-from stormclaw.providers._failover import BACKOFF_S, Failover, Part
+from stormclaw.providers._fallback.cooldowns import Cooldowns, forget, resting
+from stormclaw.providers._fallback.failover import BACKOFF_S, Failover, Part
 from stormclaw.providers.registry import compose, connect
 from stormclaw.providers.ways import Way
 

@@ -12,8 +12,8 @@ from byte_server import HELLO, ByteServer, answer, serving, stream
 from stormclaw.config.settings import ModelSettings
 from stormclaw.protocol.messages import UserText
 from stormclaw.protocol.provider import ChatRequest, ChatResponse, Provider, Remark
-from stormclaw.providers._cooldowns import Cooldowns
-from stormclaw.providers._failover import Part
+from stormclaw.providers._fallback.cooldowns import Cooldowns
+from stormclaw.providers._fallback.failover import Part
 from stormclaw.providers.mock import Mock
 from stormclaw.providers.registry import compose, connect
 

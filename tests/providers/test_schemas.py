@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from stormclaw.providers._refs import MOST, inlined
-from stormclaw.providers._schemas import plain_schema
-from stormclaw.providers._strict import strict_schema, without_nulls
+from stormclaw.providers._openai.refs import MOST, inlined
+from stormclaw.providers._openai.schemas import plain_schema
+from stormclaw.providers._openai.strict import strict_schema, without_nulls
 from stormclaw.providers.quirks import Schema
 
 DIALECTS: tuple[Schema, ...] = ("full", "grammar", "moonshot", "gemini")

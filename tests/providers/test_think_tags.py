@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stormclaw.config.settings import ModelSettings
 from stormclaw.protocol.messages import UserText
 from stormclaw.protocol.provider import ChatRequest, ChatResponse, Text, Thinking, Withdrawn
-from stormclaw.providers._think_tags import ThinkTags
+from stormclaw.providers._openai.think_tags import ThinkTags
 from stormclaw.providers.openai_compatible import OpenAICompatible
 
 ASK = ChatRequest("", (UserText("hello"),), (), "a-model")

@@ -15,8 +15,8 @@ from stormclaw.config.settings import ModelSettings, ProvidersSettings, Settings
 from stormclaw.errors import ConfigError, ProviderError
 from stormclaw.protocol.messages import UserText
 from stormclaw.protocol.provider import ChatRequest, Remark
-from stormclaw.providers._cooldowns import Cooldowns
-from stormclaw.providers._failover import Failover
+from stormclaw.providers._fallback.cooldowns import Cooldowns
+from stormclaw.providers._fallback.failover import Failover
 from stormclaw.providers._installed import local_model, logged_in
 from stormclaw.providers.choose import BUILT_IN, known_names, look_around, split_target
 from stormclaw.providers.reliable import Reliable

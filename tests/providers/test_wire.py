@@ -20,8 +20,8 @@ from stormclaw.protocol.messages import (
     UserText,
 )
 from stormclaw.protocol.provider import ChatRequest, Message, ToolSpec
-from stormclaw.providers._schemas import plain_schema
-from stormclaw.providers._wire import Wire
+from stormclaw.providers._openai.schemas import plain_schema
+from stormclaw.providers._openai.wire import Wire
 from stormclaw.providers.presets import PRESETS, by_name, by_url
 from stormclaw.providers.quirks import ROWS, Quirks
 

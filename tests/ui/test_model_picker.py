@@ -12,7 +12,7 @@ from stage import Stage
 from textual.pilot import Pilot
 
 from stormclaw.config.settings import ModelSettings, ProvidersSettings, Settings, UiSettings
-from stormclaw.providers._model_prices import Listed, Priced, Vendor
+from stormclaw.providers._models.prices import Listed, Priced, Vendor
 from stormclaw.providers.models import ModelBook, Prices, Rate
 from stormclaw.ui.screens.connect import ConnectScreen
 from stormclaw.ui.screens.model import ModelScreen

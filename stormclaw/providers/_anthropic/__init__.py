@@ -1,0 +1,1 @@
+"""What `anthropic` and `bedrock` are made of."""

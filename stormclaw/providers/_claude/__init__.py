@@ -1,0 +1,1 @@
+"""What `claude-cli` is made of."""

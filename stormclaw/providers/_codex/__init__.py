@@ -1,0 +1,1 @@
+"""What `codex-cli` is made of."""

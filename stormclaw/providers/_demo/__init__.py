@@ -1,0 +1,1 @@
+"""What the scripted demo is made of."""

@@ -1,0 +1,1 @@
+"""What providers made of others have in common."""

@@ -1,0 +1,1 @@
+"""What `llama`, the model on this machine, is made of."""

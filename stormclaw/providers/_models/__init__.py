@@ -1,0 +1,1 @@
+"""What the registry of models is made of."""

@@ -1,0 +1,1 @@
+"""What `openai-compatible` is made of."""

@@ -1,0 +1,1 @@
+"""What programs that act by themselves have in common."""
