@@ -26,6 +26,7 @@ from stormclaw.config.workspace import create_workspace
 from stormclaw.log import event
 from stormclaw.protocol.effects import Autonomy
 from stormclaw.providers.check import CheckReport, try_provider
+from stormclaw.providers.models import ModelBook
 from stormclaw.providers.ways import Way, find_way, keep_way
 from stormclaw.security import grants
 from stormclaw.security.in_force import policy_in_force
@@ -132,7 +133,8 @@ class Runtime(Shelf):
         way = Way(name, model, key or None, "you connected it")
         provider = way.connect()
         try:
-            report = await try_provider(provider)
+            book = ModelBook({name: model}, self.home)
+            report = await try_provider(provider, settings=model, book=book)
         finally:
             await provider.close()
         if report.ok:
