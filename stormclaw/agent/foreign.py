@@ -17,7 +17,7 @@ from stormclaw.agent.attempt import Attempt
 from stormclaw.agent.conversation import Conversation
 from stormclaw.agent.kit import Kit
 from stormclaw.agent.permission import obtain
-from stormclaw.agent.sealing import Outcomes, intended, sealed
+from stormclaw.agent.sealing import Outcomes, intended, receipted, sealed
 from stormclaw.agent.weigh import Refused, Weighed, only_looks, weigh
 from stormclaw.errors import StoreError, ToolFailure
 from stormclaw.log import event
@@ -32,6 +32,7 @@ LOG = logging.getLogger(__name__)
 
 STEP_S = 5.0
 """How long a question waits for the answer it belongs to: programs ask and tell on two ways."""
+TWICE = "its id stands for another call that is not over; it was not judged, so it was not made"
 UNSEEN = "the program ended before this call did; what it had done by then is not known"
 
 
@@ -60,6 +61,7 @@ class ForeignWork:
         self._open: dict[str, _Open] = {}
         self._order: list[str] = []
         self._outcomes: Outcomes = {}
+        self._twice: list[Attempt] = []
         self._broken: StoreError | None = None
 
     @property
@@ -71,6 +73,9 @@ class ForeignWork:
     def begin(self, calls: tuple[ToolCall, ...]) -> None:
         """An answer with these calls is on record; the program is about to make them."""
         for call in calls:
+            if call.id in self._order:
+                self._refuse_twice(call)
+                continue
             self._order.append(call.id)
             entry = self._entry(call)
             entry.told.set()
@@ -113,6 +118,9 @@ class ForeignWork:
         Raises:
             StoreError: Something could not be written down, now or when the program asked.
         """
+        for attempt in self._twice:
+            await receipted(attempt, self._kit)
+        self._twice.clear()
         for call_id in [*self._order, *(set(self._open) - set(self._order))]:
             if entry := self._open.pop(call_id, None):
                 if entry.attempt.permit.refusal:
@@ -127,7 +135,12 @@ class ForeignWork:
     async def _permit(self, call: ToolCall) -> Ruling:
         """The gate's and the person's word on a call, before the program makes it."""
         entry = self._entry(call)
+        if entry.asked:
+            return self._refuse_twice(call)
         entry.asked = True
+        if entry.attempt.call != call:
+            # Judged is what will be made, whatever the answer said it would be.
+            self._weigh(entry, call)
         with suppress(TimeoutError):
             await asyncio.wait_for(entry.told.wait(), STEP_S)
         event(LOG, "tool_requested", tool=call.name, agent=self._kit.agent)
@@ -170,16 +183,27 @@ class ForeignWork:
         entry = self._open.get(call.id)
         if entry is not None:
             return entry
-        attempt = Attempt.of(call, "foreign")
-        weighed: Weighed | None = None
+        entry = self._open[call.id] = _Open(Attempt.of(call, "foreign"), None)
+        self._weigh(entry, call)
+        return entry
+
+    def _weigh(self, entry: _Open, call: ToolCall) -> None:
+        attempt = entry.attempt = Attempt.of(call, "foreign")
         try:
-            weighed = weigh(call, self._kit)
+            entry.weighed = weighed = weigh(call, self._kit)
             attempt.tool, attempt.headline = weighed.tool.name, weighed.headline
         except Refused as refusal:
+            entry.weighed = None
             attempt.tool, attempt.headline = refusal.tool, refusal.headline
             attempt.close("failed", str(refusal), refusal.summary)
-        entry = self._open[call.id] = _Open(attempt, weighed)
-        return entry
+
+    def _refuse_twice(self, call: ToolCall) -> Ruling:
+        """A call under the id of one that is not over: nobody could tell their ends apart."""
+        attempt = Attempt.of(call, "foreign")
+        attempt.close("denied", TWICE, "its id is taken")
+        if all(known.call != call for known in self._twice):
+            self._twice.append(attempt)
+        return Ruling(allowed=False, message=TWICE)
 
     async def _unasked(self, entry: _Open) -> None:
         """The program made the call without a question: on record is how it would be judged."""

@@ -347,3 +347,57 @@ async def test_each_card_is_started_before_it_ends(runtime: Runtime) -> None:
     await ear.end()
     assert [event.call.id for event in ear.of(ToolStarted)] == ["c1"]
     assert len(outcomes(session)) == 1
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["in the answer", "by the question alone"])
+async def test_a_yes_is_for_a_call_and_not_for_its_id(runtime: Runtime, told: bool) -> None:
+    rulings: list[Ruling] = []
+
+    async def play(request: ChatRequest) -> AsyncGenerator[Delta | ChatResponse, None]:
+        first, second = shell("c1", "ls"), shell("c1", "rm -rf /")
+        yield Step(answer(first, *([second] if told else []), shell("c2", "pwd")))
+        rulings.extend([await hands(request).permit(call) for call in (first, second)])
+        yield Observed("c1", "done", "a.py")
+        yield Observed("c2", "done", "/")
+        yield answer(text="ok")
+
+    session, ear = await act(runtime, play)
+    await ear.end()
+    assert [ruling.allowed for ruling in rulings] == [True, False]
+    assert "another call" in rulings[1].message
+    assert [outcome.call_id for outcome in outcomes(session)] == ["c1", "c2"]
+    assert runtime.receipts is not None
+    refused = [each for each in runtime.receipts.read(9) if each.extra["outcome"] == "denied"]
+    assert len(refused) == 1
+
+
+async def test_what_is_judged_is_what_the_program_asks_for(runtime: Runtime) -> None:
+    rulings: list[Ruling] = []
+
+    async def play(request: ChatRequest) -> AsyncGenerator[Delta | ChatResponse, None]:
+        yield Step(answer(shell("c1", "ls")))
+        rulings.append(await hands(request).permit(shell("c1", "rm -rf /")))
+        yield Observed("c1", "failed", "refused")
+        yield answer(text="ok")
+
+    session, ear = await act(runtime, play)
+    await ear.end()
+    assert not rulings[0].allowed
+    assert outcomes(session)[0].status == "denied"
+    assert outcomes(session)[0].headline.object == "rm -rf /"
+
+
+async def test_an_id_of_an_answer_before_is_a_new_call(runtime: Runtime) -> None:
+    async def play(request: ChatRequest) -> AsyncGenerator[Delta | ChatResponse, None]:
+        for line, said in (("ls", "a.py"), ("pwd", "/")):
+            call = shell("call_0", line)
+            yield Step(answer(call))
+            assert (await hands(request).permit(call)).allowed
+            yield Observed("call_0", "done", said)
+        yield answer(text="ok")
+
+    session, ear = await act(runtime, play)
+    await ear.end()
+    assert [outcome.output for outcome in outcomes(session)] == ["a.py", "/"]
+    assert runtime.receipts is not None
+    assert len(runtime.receipts.read(9)) == 2
