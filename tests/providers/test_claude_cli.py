@@ -180,6 +180,34 @@ async def test_a_call_is_put_to_the_gate_once_however_often_it_is_asked(
     assert other["subtype"] == "error"
 
 
+ASKS_OTHERS = """
+init(); message(bash("ls"), stop="tool_use")
+def hook(number, line):
+    told = {"tool_name": "Bash", "tool_input": {"command": line}, "tool_use_id": "t"}
+    return ask(number, subtype="hook_callback", callback_id="gate", input=told, tool_use_id="t")
+def host(number, line):
+    given = {"command": line}
+    return ask(number, subtype="can_use_tool", tool_name="Bash", input=given, tool_use_id="t")
+content = [hook(1, "ls"), host(2, "ls"), host(3, "rm x"), hook(4, "rm x"), hook(5, "ls")]
+tell({"type": "user", "message": {"content": [
+    {"type": "tool_result", "tool_use_id": "t", "content": json.dumps(content)}]}})
+message(text("done")); result()
+"""
+
+
+async def test_a_yes_is_for_a_call_and_not_for_its_id(tmp_path: Path, claude: ClaudeCli) -> None:
+    fake(tmp_path, GREETED + ASKS_OTHERS)
+    person = Person(Ruling(True))
+    items = await heard(claude, requested(tmp_path, person))
+    assert len(person.asked) == 1
+    end = next(item for item in items if isinstance(item, Observed))
+    said = [
+        told.get("behavior") or told["hookSpecificOutput"]["permissionDecision"]
+        for told in (answer["response"] for answer in json.loads(end.output.split("\n[")[0]))
+    ]
+    assert said == ["allow", "allow", "deny", "deny", "deny"]
+
+
 @pytest.mark.parametrize(
     "ruling",
     [RuntimeError("a fault of ours"), Ruling(True, arguments='{"unheard": "of"}')],

@@ -20,6 +20,7 @@ from stormclaw.providers._claude.tools import given_back, translated
 
 LOG = logging.getLogger(__name__)
 
+TWICE: Final = "its id stands for another call that is not over; the call was not made"
 UNTOLD: Final = "what the person put in its place cannot be told to claude; the call was not made"
 BROKEN: Final = "the call could not be judged, so it was not made"
 NO_HANDS: Final = "nothing may be done here, only said"
@@ -45,6 +46,7 @@ class Gate:
         self._permit = permit
         self._workspace = workspace
         self._rulings: dict[str, asyncio.Task[Ruling]] = {}
+        self._ruled_on: dict[str, ToolCall] = {}
         self._answers: set[asyncio.Task[None]] = set()
         self.denied: set[str] = set()
         self.changed: dict[str, dict[str, Any]] = {}
@@ -60,6 +62,13 @@ class Gate:
         self._answers.add(task)
         task.add_done_callback(self._answers.discard)
 
+    def over(self, call_id: str) -> None:
+        """A call is over: the next one under its id is another one."""
+        self._rulings.pop(call_id, None)
+        self._ruled_on.pop(call_id, None)
+        self.denied.discard(call_id)
+        self.changed.pop(call_id, None)
+
     async def close(self) -> None:
         """Drop all questions: the turn is over."""
         tasks = [*self._answers, *self._rulings.values()]
@@ -74,24 +83,40 @@ class Gate:
         match request:
             case {"subtype": "hook_callback", "input": {"tool_name": str(name), **told}}:
                 call_id = str(request.get("tool_use_id") or told.get("tool_use_id") or request_id)
-                ruling = await self._ruled(call_id, name, _mapping(told.get("tool_input")))
+                ruling = await self._ruled(
+                    call_id, name, _mapping(told.get("tool_input")), hook=True
+                )
                 await self._talk.answer(request_id, self._as_hook(call_id, ruling))
             case {"subtype": "can_use_tool", "tool_name": str(name), **told}:
                 call_id = str(told.get("tool_use_id") or request_id)
                 given = _mapping(told.get("input"))
-                ruling = await self._ruled(call_id, name, given)
+                ruling = await self._ruled(call_id, name, given, hook=False)
                 await self._talk.answer(request_id, self._as_host(call_id, ruling, given))
             case _:
                 await self._talk.decline(request_id, "this host does not answer that")
 
-    async def _ruled(self, call_id: str, name: str, given: Mapping[str, Any]) -> Ruling:
-        """The word on a call, the same however often it is asked for."""
-        if call_id not in self._rulings:
-            self._rulings[call_id] = asyncio.create_task(self._judged(call_id, name, given))
-        return await asyncio.shield(self._rulings[call_id])
+    async def _ruled(
+        self, call_id: str, name: str, given: Mapping[str, Any], *, hook: bool
+    ) -> Ruling:
+        """The word on a call: by the hook it is asked for once, then perhaps as by a host.
 
-    async def _judged(self, call_id: str, name: str, given: Mapping[str, Any]) -> Ruling:
-        ruling = await self._permitted(translated(call_id, name, given, self._workspace))
+        Servers give ids out again, even at once: what was let pass is a call, not an id.
+        """
+        call = translated(call_id, name, given, self._workspace)
+        if hook and call_id in self._rulings:
+            return Ruling(False, TWICE)
+        if call_id not in self._rulings:
+            self._ruled_on[call_id] = call
+            self._rulings[call_id] = asyncio.create_task(self._judged(call, name, given))
+        ruling = await asyncio.shield(self._rulings[call_id])
+        known = [self._ruled_on.get(call_id)]
+        if call_id in self.changed:
+            known.append(translated(call_id, name, self.changed[call_id], self._workspace))
+        return ruling if call in known or not ruling.allowed else Ruling(False, TWICE)
+
+    async def _judged(self, call: ToolCall, name: str, given: Mapping[str, Any]) -> Ruling:
+        call_id = call.id
+        ruling = await self._permitted(call)
         if ruling.allowed and ruling.arguments is not None:
             changed = given_back(name, given, ruling.arguments, self._workspace)
             if changed is None:

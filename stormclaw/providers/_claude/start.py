@@ -34,9 +34,11 @@ ENVIRON: Final[Mapping[str, str]] = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     "CLAUDE_CODE_ENABLE_TASKS": "0",
+    "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR": "1",
     "DISABLE_AUTOUPDATER": "1",
 }
-"""Its usual ten retries take minutes; its plan comes as one list instead of as many tasks."""
+"""Its usual ten retries take minutes; its plan comes as one list instead of as many tasks; each
+command begins in the workspace, which is where its paths are judged from."""
 TALKING: Final = (
     "-p",
     "--input-format",

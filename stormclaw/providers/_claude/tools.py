@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, Literal, TypeAlias
+from unicodedata import normalize
 
 from stormclaw.protocol.messages import ToolCall
 from stormclaw.providers._programs.hands import local
@@ -20,6 +21,11 @@ PROGRAM: Final = "claude"
 Given: TypeAlias = Mapping[str, Any]
 Measure: TypeAlias = Literal["same", "path", "milliseconds", "names", "steps"]
 """How a value of claude's differs from ours."""
+
+BLANK: Final = "\t\n\v\f\r \xa0\u1680\u2028\u2029\u202f\u205f\u3000\ufeff" + "".join(
+    map(chr, range(0x2000, 0x200B))
+)
+"""What JavaScript trims."""
 
 STATES: Final[Mapping[str, str]] = {
     "pending": "open",
@@ -174,7 +180,8 @@ def _theirs(counterpart: Counterpart) -> frozenset[str]:
 def _ours(value: Any, measure: Measure, workspace: Path) -> Any:
     match measure, value:
         case "path", str():
-            return local(value, workspace)
+            # Claude trims and composes a path before it takes it.
+            return local(normalize("NFC", value.strip(BLANK)), workspace)
         case "milliseconds", int() | float():
             return max(1, round(value / 1000))
         case "names", str():

@@ -34,6 +34,7 @@ SLICE_S: Final = 1.0
 ENDING_S: Final = 2.0
 CUT: Final = frozenset({"max_output_tokens"})
 """Errors that leave an answer, only not a whole one."""
+TWICE: Final = "claude's server gave two calls the same id; claude was stopped"
 TRIED: Final = "2.1."
 """The versions this was measured with."""
 
@@ -175,6 +176,8 @@ class Turn:
                 self._thinking.append(text)
                 yield Thinking(text)
             case cli.ToolUse():
+                if event.id in self._open or any(use.id == event.id for use in self._uses):
+                    raise ProviderError("protocol", TWICE, partial=self._shown)
                 self._uses.append(event)
             case cli.MessageStop(usage):
                 self._usage = self._usage + usage if usage else self._usage
@@ -229,6 +232,7 @@ class Turn:
             return
         use = replace(use, input=self._gate.changed.get(use.id, use.input))
         denied = use.id in self._gate.denied
+        self._gate.over(use.id)
         yield observed(use, result, self._talk.start.cwd, denied=denied)
 
     def _withdraw(self, reason: str) -> Iterator[Delta]:
