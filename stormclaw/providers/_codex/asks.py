@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from dataclasses import dataclass
 from typing import Any, Final
 
+from stormclaw.errors import ProviderError
 from stormclaw.protocol.messages import ToolCall
 from stormclaw.protocol.provider import Delta, Hands, Observed, Ruling
 from stormclaw.providers._codex.gate import Hooked
@@ -30,6 +31,7 @@ from stormclaw.providers._codex.tools import (
 from stormclaw.providers._codex.turn import Turn
 
 NO_HANDS: Final = "nothing may be done here, only said: answer in words"
+TWICE: Final = "codex' server gave two calls the same id; codex was stopped"
 PERMITTED: Final = "permitted; codex makes the call now"
 NOT_PASSED_ON: Final = "the person changed this call in a way codex cannot be told; not made"
 
@@ -71,6 +73,7 @@ class Asks:
         self._permitted: dict[str, str] = {}
         """The arguments that were let pass, by call."""
         self._refused: set[str] = set()
+        self._hooked: set[str] = set()
         self._open: set[asyncio.Task[None]] = set()
         self._more = itertools.count(1)
 
@@ -92,6 +95,7 @@ class Asks:
             return
         workspace = self._job.workspace
         call = hooked_call(asked.id, asked.tool, asked.input, asked.cwd, workspace)
+        self._is_new(call)
         told = not call.name.startswith(f"{PROGRAM}:") or "mcp__" in call.name
         yield from self._turn.begin(call, quiet=not told)
 
@@ -107,6 +111,20 @@ class Asks:
             asked.answer(ruling, changed)
 
         self._ask(hands, call, reply, hook=True)
+
+    def _is_new(self, call: ToolCall) -> None:
+        """Servers give ids out again: what was said of a call that is over is no word on this one.
+
+        Raises:
+            ProviderError: The other one is not over; their ends could not be told apart.
+        """
+        if call.id in self._hooked and call.id in self._turn.open:
+            raise ProviderError("protocol", TWICE, partial=self._turn.partial)
+        if call.id in self._hooked:
+            self._turn.forget(call.id)
+            self._permitted.pop(call.id, None)
+            self._refused.discard(call.id)
+        self._hooked.add(call.id)
 
     async def approve(self, asked: Told) -> AsyncGenerator[Delta, None]:
         """A question of codex itself."""

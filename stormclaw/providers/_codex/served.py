@@ -20,6 +20,7 @@ from stormclaw.providers._codex.items import Items
 from stormclaw.providers._codex.job import Job, NoServer
 from stormclaw.providers._codex.record import Record
 from stormclaw.providers._codex.rpc import AppServer, Gone, Refused, Told, ended
+from stormclaw.providers._codex.trust import flags
 from stormclaw.providers._codex.turn import Turn
 from stormclaw.providers._programs.hands import MEANWHILE, retold
 from stormclaw.providers._programs.process import Program
@@ -76,7 +77,8 @@ async def served(job: Job) -> AsyncGenerator[Delta | ChatResponse, None]:
     """
     inbox: asyncio.Queue[Any] = asyncio.Queue()
     async with listening(inbox) as hooks:
-        argv = (job.program, "app-server", *job.args, *hooks.flags)
+        untrusted = await asyncio.to_thread(flags, job.environ, job.workspace)
+        argv = (job.program, "app-server", *untrusted, *job.args, *hooks.flags)
         program = await Program.start(argv, cwd=job.workspace, environ=job.environ)
         server = AppServer(program, inbox)
         try:

@@ -174,6 +174,11 @@ class Turn:
         self._text = self._settled = self._thinking = ""
         yield Step(response)
 
+    def forget(self, call_id: str) -> None:
+        """The next call under the id of one that is over is another one."""
+        for known in (self._over, self._started, self._passed):
+            known.discard(call_id)
+
     def end(self, outcome: Observed) -> Iterator[Delta]:
         """A call is over; said once."""
         if self.open.pop(outcome.call_id, None) is not None:
