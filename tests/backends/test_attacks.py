@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import signal
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import aclosing, suppress
@@ -18,6 +21,7 @@ from responses_server import Item, response, runs, says
 
 from stormclaw.config.settings import ModelSettings
 from stormclaw.errors import ProviderError
+from stormclaw.processes import MARK, carries, command_of, marks, processes
 from stormclaw.protocol.effects import Autonomy
 from stormclaw.protocol.messages import ToolCall, UserText
 from stormclaw.protocol.provider import (
@@ -205,6 +209,29 @@ async def test_codex_an_id_used_twice_at_once_lets_nothing_pass(
     model.will(response(*(named(item, "call_0") for item in two)), response(says("ok")))
     with suppress(ProviderError):  # Only where codex makes both at once.
         await codex.says("go")
+    assert not (codex.workspace / "made").exists()
+
+
+@pytest.mark.parametrize("autonomy", ["supervised", "full"])
+async def test_codex_makes_no_call_whose_hook_was_killed(
+    codex: Guard, model: ByteServer, monkeypatch: pytest.MonkeyPatch, autonomy: Autonomy
+) -> None:
+    async def killing(call: ToolCall) -> Ruling:
+        there = processes()
+        for pid, mark in marks(there).items():
+            words = command_of(pid).split() if carries(mark, codex.environ[MARK]) else []
+            if words[1:3] == ["-I", "-S"]:
+                os.kill(pid, signal.SIGKILL)
+                codex.asked.append(call)
+        return await asyncio.Future[Ruling]()
+
+    codex.autonomy = autonomy
+    monkeypatch.setattr(codex, "permit", killing)
+    model.will(response(runs("touch made")), response(says("ok")))
+    async with asyncio.timeout(60):
+        await codex.says("go")
+    assert len(codex.asked) == 1
+    assert len(model.requests) == 2, "codex went on"
     assert not (codex.workspace / "made").exists()
 
 

@@ -24,8 +24,8 @@ QUESTION = {
 
 async def hook(hooks: Hooks, said: bytes) -> tuple[int | None, bytes, bytes]:
     """What codex does: run the command, and read what it says."""
-    process = await asyncio.create_subprocess_exec(
-        *shlex.split(hooks.command),
+    process = await asyncio.create_subprocess_shell(
+        hooks.command,
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
@@ -95,6 +95,6 @@ async def test_only_this_user_reaches_the_socket() -> None:
     from pathlib import Path
 
     async with listening(asyncio.Queue()) as hooks:
-        folder = Path(shlex.split(hooks.command)[-1]).parent
+        folder = Path(shlex.split(hooks.command)[4]).parent
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
     assert not folder.exists()

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from stormclaw.protocol.provider import Ruling
+from stormclaw.providers._codex.hook import REFUSED
 from stormclaw.providers._codex.rpc import AppServer, Message, Refused
 
 LOG = logging.getLogger(__name__)
@@ -75,7 +76,9 @@ class Hooks:
 
     def __init__(self, address: Path, inbox: asyncio.Queue[Any]) -> None:
         words = (sys.executable, "-I", "-S", str(HOOK), str(address))
-        self.command = " ".join(map(shlex.quote, words))
+        # Codex takes a hook that was killed for a yes; its shell says no in its place.
+        otherwise = f"echo 'so it is not made' >&2; exit {REFUSED}"
+        self.command = f"{shlex.join(words)} || /bin/sh -c {shlex.quote(otherwise)}"
         self._inbox = inbox
 
     @property
