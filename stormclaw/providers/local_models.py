@@ -19,6 +19,9 @@ SMALL_FILE: Final = "Phi-4-mini-instruct-Q4_K_M.gguf"
 """What is named where that one does not fit."""
 PULL_SMALL: Final = f"`stormclaw local pull {SMALL_REPO} {SMALL_FILE}`"
 
+MOST_PARTS: Final = 1_000
+"""Of one model; a name that speaks of more is just a name."""
+
 _REPO: Final = re.compile(r"[A-Za-z0-9][\w.-]{0,95}/[A-Za-z0-9][\w.-]{0,95}", re.ASCII)
 _FILE: Final = re.compile(r"(?:[\w+][\w.+ -]*/){0,4}[\w+][\w.+ -]*\.gguf", re.ASCII)
 _PART: Final = re.compile(r"(?P<stem>.+)-(?P<number>\d{5})-of-(?P<count>\d{5})\.gguf")
@@ -62,7 +65,7 @@ def place_of(home: Path, repo: str, file: str) -> Path:
 def parts_of(file: str) -> tuple[str, ...]:
     """The names of all parts of a model, from the name of any: `m-00001-of-00002.gguf`."""
     found = _PART.fullmatch(file)
-    if not found:
+    if not found or not 0 < int(found["number"]) <= int(found["count"]) <= MOST_PARTS:
         return (file,)
     count = int(found["count"])
     return tuple(f"{found['stem']}-{at:05d}-of-{count:05d}.gguf" for at in range(1, count + 1))

@@ -235,3 +235,13 @@ async def test_an_address_that_is_none_is_a_mistake_in_the_environment(tmp_path:
 def test_names_cannot_lead_out_of_the_folder(repo: str, file: str) -> None:
     with pytest.raises(ValueError):
         place_of(Path("/home"), repo, file)
+
+
+@pytest.mark.parametrize("odd", ["m-00001-of-00000.gguf", "m-00003-of-00002.gguf"])
+async def test_a_name_with_impossible_parts_is_just_a_name(
+    hub: ModelHub, tmp_path: Path, odd: str
+) -> None:
+    hub.files[REPO] = {odd: CONTENT}
+    path = await (await plan_of(hub, tmp_path, "")).pull(nothing)
+    assert path.name == odd
+    assert [model.path for model in installed(tmp_path)] == [path]
