@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,15 +15,17 @@ from byte_server import HELLO, ByteServer, Reply, answer, delta, raw, serving, s
 from stormclaw.config.keys import Profile
 from stormclaw.config.settings import ModelSettings
 from stormclaw.errors import ProviderError
-from stormclaw.protocol.messages import UserText
+from stormclaw.protocol.messages import ToolCall, UserText
 from stormclaw.protocol.provider import (
     Capabilities,
     ChatRequest,
     ChatResponse,
     Delta,
+    Hands,
     Provider,
     Remark,
     Retrying,
+    Ruling,
     Step,
     Text,
     Withdrawn,
@@ -278,6 +281,34 @@ async def test_after_a_program_has_acted_nobody_else_is_asked(second: ByteServer
     assert second.requests == []
 
 
+class Early(Program):
+    """Asks for a call before any answer tells of it, and dies."""
+
+    async def stream(self, request: ChatRequest) -> AsyncIterator[Delta | ChatResponse]:
+        assert request.hands is not None
+        await request.hands.permit(ToolCall("c", "shell_exec", "{}"))
+        yield Withdrawn("the connection broke")
+        raise ProviderError("connection", "program died")
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+async def test_a_call_that_was_let_pass_is_an_act_before_it_is_told(
+    second: ByteServer, tmp_path: Path, allowed: bool
+) -> None:
+    async def permit(_: ToolCall) -> Ruling:
+        return Ruling(allowed)
+
+    second.will(stream(*HELLO))
+    parts = [Part("program", Early()), Part("two", connect("two", settings(second)))]
+    provider = compose("steady", ModelSettings("reliable"), parts, Cooldowns())
+    request = replace(REQUEST, hands=Hands(tmp_path, {}, "full", permit))
+    with suppress(ProviderError):
+        async for _ in provider.stream(request):
+            pass
+    await provider.close()
+    assert len(second.requests) == (0 if allowed else 1)
+
+
 async def test_capabilities_are_those_of_who_would_be_asked(second: ByteServer) -> None:
     two = connect("two", settings(second, context_window=5))
     cooldowns = Cooldowns()
@@ -447,7 +478,18 @@ async def test_a_key_is_tried_again_when_the_person_says_so(
     await provider.close()
 
 
-@pytest.mark.parametrize("text", ["", "{", '{"version": 1}', '{"version": 9, "resting": {}}', "[]"])
+DAMAGED = [
+    "",
+    "{",
+    '{"version": 1}',
+    '{"version": 9, "resting": {}}',
+    "[]",
+    pytest.param("[" * 200_000, id="deep"),
+    json.dumps({"version": 1, "salt": "ab" * 40, "resting": {}}),
+]
+
+
+@pytest.mark.parametrize("text", DAMAGED)
 async def test_a_damaged_file_counts_as_empty(first: ByteServer, tmp_path: Path, text: str) -> None:
     path = tmp_path / "cooldowns.json"
     path.write_text(text)

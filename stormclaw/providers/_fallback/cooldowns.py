@@ -198,9 +198,9 @@ def _read(path: Path, salt: str, latest: float) -> tuple[str, dict[str, Rest]]:
         content: Any = json.loads(read_text(path))
         if content["version"] != VERSION:
             return salt, {}
-        bytes.fromhex(content["salt"])
+        hashlib.blake2b(salt=bytes.fromhex(content["salt"]))
         rests = {who: _rest(entry, latest) for who, entry in content["resting"].items()}
-    except (ConfigError, ValueError, TypeError, LookupError, AttributeError):
+    except (ConfigError, ValueError, TypeError, LookupError, AttributeError, RecursionError):
         LOG.warning("%s is damaged and counts as empty", path)
         return salt, {}
     return content["salt"], rests

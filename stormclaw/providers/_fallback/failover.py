@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from stormclaw.errors import ErrorClass, ProviderError
 from stormclaw.log import event
+from stormclaw.protocol.messages import ToolCall
 from stormclaw.protocol.provider import (
     Capabilities,
     ChatRequest,
@@ -26,6 +27,7 @@ from stormclaw.protocol.provider import (
     Provider,
     Remark,
     Retrying,
+    Ruling,
     Step,
     Text,
     Thinking,
@@ -91,6 +93,19 @@ class _Attempt:
                 self.shown, self.acted = False, True
             case _:
                 pass
+
+    def watched(self, request: ChatRequest) -> ChatRequest:
+        """The request; once a call is let pass it has acted, though no answer tells of it yet."""
+        hands = request.hands
+        if hands is None:
+            return request
+
+        async def permit(call: ToolCall) -> Ruling:
+            ruling = await hands.permit(call)
+            self.acted = self.acted or ruling.allowed
+            return ruling
+
+        return replace(request, hands=replace(hands, permit=permit))
 
 
 class Failover(Provider):
@@ -183,7 +198,7 @@ class Failover(Provider):
         self, attempt: _Attempt, request: ChatRequest
     ) -> AsyncGenerator[Delta | ChatResponse, None]:
         """What one member says; how it ended is noted, not raised."""
-        stream = self._ask(attempt.member, request)
+        stream = self._ask(attempt.member, attempt.watched(request))
         try:
             async with aclosing(stream) as items:  # type: ignore[type-var]
                 async for item in items:
