@@ -36,6 +36,7 @@ class Agent:
         action: What it does now, or how it ended.
         since: Clock reading at which the running turn began, None while it rests.
         spent_s: Seconds of the turns before.
+        answered: (provider, model) of the newest answer.
     """
 
     path: str
@@ -53,6 +54,7 @@ class Agent:
     since: float | None = None
     spent_s: float = 0.0
     calls: dict[str, Headline] = field(default_factory=dict)
+    answered: tuple[str, str] = ("", "")
 
     @property
     def name(self) -> str:

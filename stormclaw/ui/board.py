@@ -167,8 +167,10 @@ class Board:
             said = body.outcome.output.strip().lstrip("#*-• ").partition("\n")[0]
             first = said if body.outcome.status == "done" else body.outcome.summary
             self._child_over(body.child, body.reason, body.usage, first)
-        elif isinstance(body, AssistantTurn) and not self.agent(path).model:
-            self.agent(path).model = body.model
+        elif isinstance(body, AssistantTurn):
+            agent = self.agent(path)
+            agent.answered = (body.provider, body.model)
+            agent.model = agent.model or body.model
 
     def _done(self, path: str, display: Display | None) -> None:
         match display:

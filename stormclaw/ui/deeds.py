@@ -120,7 +120,8 @@ async def _change(app: StormApp, change: OpenSession | SwitchModel | Quit) -> No
                 await runtime.open_session(change.session_id)
                 attach(app)
             else:
-                app.tell(f"{await runtime.switch_model(change.target)} answers from here")
+                now = (await runtime.switch_model(change.target)).rstrip("/")
+                app.tell(f"{now} answers from here")
         except StormClawError as error:
             app.tell(str(error), ok=False)
 

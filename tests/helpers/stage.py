@@ -14,11 +14,12 @@ from textual.pilot import Pilot
 
 from stormclaw.agent.history.values import Leaf, Preview, Returned
 from stormclaw.agent.hub import Hub, Subscription
-from stormclaw.config.settings import Settings, UiSettings
+from stormclaw.config.settings import ModelSettings, Settings, UiSettings
 from stormclaw.protocol.asks import Ask, Reply
 from stormclaw.protocol.effects import Autonomy
 from stormclaw.protocol.events import Answered, Asked, Event, Notice
 from stormclaw.protocol.messages import NO_USAGE, ROOT, Node
+from stormclaw.providers.ways import Way
 from stormclaw.security.sandbox import Sandbox
 from stormclaw.store import session_ops
 from stormclaw.store.memory import Memory
@@ -179,6 +180,9 @@ class StageRuntime:
         self.home, self.workspace, self.session = home, workspace, session
         self.receipts: ReceiptLog | None = ReceiptLog(home / "receipts.log")
         self.branch, self.model_label, self.provider_label = "main", "sonnet-4.5", "openrouter"
+        self.way = Way(
+            "openrouter", ModelSettings("openai-compatible", "anthropic/sonnet-4.5"), None, ""
+        )
         self.scripted, self.estopped = False, False
         self.autonomy: Autonomy = "supervised"
         self.sandbox = Sandbox("bwrap")

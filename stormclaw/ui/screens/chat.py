@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import BindingType
@@ -78,6 +79,7 @@ class Chat(FindingScreen):
         """The dots move."""
         if self.transcript is not None:
             self.transcript.tick(phase)
+            self.footer.tick(phase, self.worked_s())
 
     def refresh_facts(self) -> None:
         """Header and footer say what is true now; before there is a board, what they began with."""
@@ -90,7 +92,15 @@ class Chat(FindingScreen):
 
         words, role = self._said
         below = self.transcript.new_below if self.transcript is not None else 0
-        return costs_of(self.storm, self.situation(), below).saying(words, role)
+        facts = costs_of(self.storm, self.situation(), below)
+        return replace(facts.saying(words, role), worked_s=self.worked_s())
+
+    def worked_s(self) -> int | None:
+        """Whole seconds the running turn has taken, None where its agent rests or asks."""
+        agent = self.storm.board.agents.get(self.agent)
+        if agent is None or agent.state != "running" or agent.since is None:
+            return None
+        return int(self.storm.clock() - agent.since)
 
     def situation(self) -> Situation:
         """What a key would mean now; picks the footer's hints."""

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from stormclaw.protocol.effects import Autonomy
+from stormclaw.ui.heart import STILL
 from stormclaw.ui.keymap import HINTS, Situation
 from stormclaw.ui.rows import Row, Run, keys, spread, width_of
-from stormclaw.ui.text import money, share, tokens
+from stormclaw.ui.text import duration, money, share, tokens
 from stormclaw.ui.widgets.header import MARGIN, NARROW, TINY
 from stormclaw.ui.widgets.lines import Lines
 
 WIDE = 150
+CLOCK = 3
+"""Cells of the turn's clock in its first minute, so that nothing moves with the tenth second."""
 
 AUTONOMY_ROLES: dict[Autonomy, str] = {
     "readonly": "muted",
@@ -39,6 +42,7 @@ class Costs:
         asking: Name of an agent whose question waits on another screen.
         alarm: A red word before the numbers, `sandbox off`.
         every: Show every hint there is room for, not the usual three.
+        worked_s: Whole seconds the running turn has taken, None where nothing runs.
     """
 
     autonomy: Autonomy | None = None
@@ -58,6 +62,7 @@ class Costs:
     asking: str = ""
     alarm: str = ""
     every: bool = False
+    worked_s: int | None = None
 
     def saying(self, words: str, role: str) -> Costs:
         """The same facts, with words about what just happened."""
@@ -74,6 +79,14 @@ class Footer(Lines):
     def __init__(self, costs: Costs, *, id: str | None = None) -> None:  # noqa: A002
         super().__init__(id=id)
         self.costs = costs
+        self.phase = STILL
+
+    def tick(self, phase: int, worked_s: int | None) -> None:
+        """The dot moves and the clock goes on, also while nothing comes."""
+        self.phase = phase
+        if worked_s is not None:
+            self.costs = replace(self.costs, worked_s=worked_s)
+            self.redraw()
 
     def show(self, costs: Costs) -> None:
         """Draw other facts."""
@@ -102,6 +115,9 @@ class Footer(Lines):
             runs.append(Run(costs.autonomy, AUTONOMY_ROLES[costs.autonomy]))
         if costs.asking:
             runs += [Run("  "), Run(f"{self.signs.asks} {costs.asking} asks", "attention")]
+        if costs.worked_s is not None and costs.situation == "busy":
+            runs += [Run("  "), Run(self.signs.phase(self.phase), "accent")]
+            runs.append(Run(f" {duration(costs.worked_s):<{CLOCK}}", "muted"))
         if costs.said:
             runs += [Run("  "), Run(costs.said, costs.said_role)]
         elif most:
