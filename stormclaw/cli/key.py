@@ -74,18 +74,26 @@ def _place(profile: str, order: tuple[str, ...]) -> int:
     return order.index(profile) if profile in order else len(order)
 
 
+def _unknown(name: str, place: Place) -> UsageError:
+    from stormclaw.providers.choose import known_names
+
+    there = dict.fromkeys((*place.settings.providers.models, *known_names()))
+    return UsageError(f"no provider {name!r}; there are: {', '.join(there)}")
+
+
 def _add(options: argparse.Namespace) -> int:
-    from stormclaw.providers.choose import known_names, named
+    from stormclaw.providers.choose import named
 
     place = place_from(options)
     name = options.provider
     settings = named(name, place.settings)
     if settings is None:
-        there = dict.fromkeys((*place.settings.providers.models, *known_names()))
-        raise UsageError(f"no provider {name!r}; there are: {', '.join(there)}")
+        raise _unknown(name, place)
     profiles = [one.profile for one in stored_profiles(place.home) if one.provider == name]
     profile = options.profile or _free(profiles)
     key = ask_secret(f"key for {name} (not shown)") if is_person() else sys.stdin.readline()
+    if not key.strip():
+        raise UsageError(f"no key came; `stormclaw key add {name} < key.txt` reads one from a file")
     where = save_key(name, key, place.home, profile)
     _forget(place, name, profile)
     told = "the system's keyring" if where == IN_KEYRING else f"{where}, which only you can read"
@@ -127,10 +135,17 @@ def _remove(options: argparse.Namespace) -> int:
 
 
 def _retry(options: argparse.Namespace) -> int:
+    from stormclaw.providers.choose import named
+
     place = place_from(options)
-    number = _forget(place, options.provider, options.profile)
+    name = options.provider
+    stored = any(one.provider == name for one in stored_profiles(place.home))
+    if named(name, place.settings) is None and not stored:
+        raise _unknown(name, place)
+    number = _forget(place, name, options.profile)
     word = "key is" if number == 1 else "keys are"
-    print(f"{number} {word} tried again from now on" if number else "no key of it was passed over")
+    again = f"{number} {word} tried again from now on"
+    print(again if number else f"no key of {inert(name)} was passed over")
     return 0
 
 

@@ -59,7 +59,10 @@ async def _tell(options: argparse.Namespace) -> int:
             offers.cells_of(offer, current=mark) for offer, mark in zip(found, marks, strict=True)
         )
         heads = offers.COLUMNS
-        empty = "no model fits" if words else "no model can be used; `stormclaw onboard` helps"
+        empty = "no model can be used; `stormclaw onboard` helps"
+        if words:
+            wider = "" if options.everything else "; --all looks among those not connected, too"
+            empty = f"no model fits{wider}"
         show([dict(zip(heads, line, strict=True)) for line in lines], as_json=False, empty=empty)
     for problem in book.problems:
         sys.stderr.write(f"left out: {inert(str(problem))}\n")

@@ -61,7 +61,12 @@ def test_what_cannot_be_stored_or_forgotten_is_told(desk: Desk, run: Run) -> Non
     unknown = run("key", "add", "opnrouter", typed="sk-1\n")
     assert unknown.returncode == 2
     assert "openrouter" in unknown.stderr
-    assert run("key", "add", "openrouter", typed="").returncode == 2
+    empty = run("key", "add", "openrouter", typed="")
+    assert empty.returncode == 2
+    assert "stormclaw key add openrouter < key.txt" in empty.stderr
+    misspelt = run("key", "retry", "opnrouter")
+    assert misspelt.returncode == 2
+    assert "openrouter" in misspelt.stderr
     assert run("key", "add", "openrouter", "--profile", "environment", typed="k\n").returncode == 2
     run("key", "add", "openrouter", typed="sk-1\n")
     run("key", "add", "openrouter", typed="sk-2\n")
@@ -84,4 +89,4 @@ def test_a_key_that_is_passed_over_is_listed_so_until_it_is_tried_again(
     assert "1 key is tried again" in run("key", "retry", "openrouter").stdout
     (row,) = rows(run)
     assert row["state"] == "ready"
-    assert "no key of it" in run("key", "retry", "openrouter", "default").stdout
+    assert "no key of openrouter" in run("key", "retry", "openrouter", "default").stdout

@@ -34,7 +34,10 @@ def test_words_search_all_that_are_known(desk: Desk, run: Run) -> None:
     assert rows
     assert all("claude" in str(row["target"]) and "haiku" in str(row["target"]) for row in rows)
     done = run("model", "list", "no-such-model-anywhere")
-    assert (done.returncode, done.stdout) == (0, "no model fits\n")
+    wider = "; --all looks among those not connected, too"
+    assert (done.returncode, done.stdout) == (0, f"no model fits{wider}\n")
+    done = run("model", "list", "no-such-model-anywhere", "--all")
+    assert done.stdout == "no model fits\n"
 
 
 def test_all_of_them_and_what_is_missing(desk: Desk, run: Run) -> None:
