@@ -111,7 +111,10 @@ class CheckReport:
         """The report in words, a line each."""
         if not self.ok:
             failed = f"{self.error}: {self.message}"
-            return tuple(filter(None, (failed, *self.remarks, self.hint)))
+            # An error that lists who did not answer says what was remarked on the way.
+            said = failed.casefold()
+            news = (one for one in self.remarks if one.partition("; ")[0].casefold() not in said)
+            return tuple(filter(None, (failed, *news, self.hint)))
         times = f"first sign after {self.first_s:.1f}s, {self.total_s:.1f}s in all"
         via = f" through {self.provider}" if self.provider else ""
         again = "" if not self.retries else f", tried {self.retries + 1} times"

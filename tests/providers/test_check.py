@@ -205,3 +205,10 @@ async def test_against_a_server(server: ByteServer) -> None:
     assert (refused.ok, refused.error) == (False, "auth")
     assert isinstance(refused, CheckReport)
     assert len(refused.lines()) == 2
+
+
+def test_a_failure_does_not_say_twice_who_did_not_answer() -> None:
+    remarks = ("first refused the key (no); second answers instead", "a field was left out")
+    message = "nobody answers: first refused the key (no), again in 60 min; second has trouble"
+    report = CheckReport(False, remarks=remarks, error="server", message=message, hint="wait")
+    assert report.lines() == (f"server: {message}", "a field was left out", "wait")
