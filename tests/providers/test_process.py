@@ -88,6 +88,15 @@ async def test_the_end_of_stderr_is_kept(tmp_path: Path) -> None:
         assert len(program.stderr) < 10_000
 
 
+async def test_stderr_is_told_without_colours_and_keys(tmp_path: Path) -> None:
+    code = r"sys.stderr.write('\x1b[31mbad key\x1b[0m sk-or-v1-' + 'a1b2c3d4' * 8); sys.exit(3)"
+    async with started(tmp_path, code) as program:
+        assert await program.line(30) is None
+        assert await program.ended(30) == 3
+        assert program.stderr.startswith("bad key ")
+        assert "a1b2c3d4" not in program.stderr
+
+
 async def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ProviderError) as caught:
         await Program.start([str(tmp_path / "nothing")], cwd=tmp_path, environ={})

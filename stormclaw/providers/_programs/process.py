@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import signal
 from asyncio.subprocess import SubprocessStreamProtocol
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Final, Literal, Self, TypeAlias
 
 from stormclaw.errors import ProviderError
+from stormclaw.log import mask_secrets
 from stormclaw.processes import (
     MARK,
     Proc,
@@ -32,6 +34,7 @@ from stormclaw.processes import (
 
 LONGEST_LINE: Final = 64 * 1024 * 1024
 """Bytes: pictures and whole files travel in one line."""
+COLOURS: Final = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]")
 STDERR_TAIL: Final = 8_192
 GRACE_S: Final = 2.0
 """What a program gets to end after SIGINT, and again after SIGTERM."""
@@ -148,8 +151,8 @@ class Program:
 
     @property
     def stderr(self) -> str:
-        """The end of what it wrote to stderr: foreign text."""
-        return self._stderr.decode("utf-8", "replace").strip()
+        """The end of what it wrote to stderr: foreign text, without colours and keys."""
+        return mask_secrets(COLOURS.sub("", self._stderr.decode("utf-8", "replace"))).strip()
 
     async def write(self, line: bytes) -> None:
         """Send it a line; nothing happens when it is gone (the next `line` tells)."""
