@@ -201,7 +201,7 @@ class OpenAICompatible(Provider):
         if self._fell_back(attempt.model, response.model):
             response = replace(response, echo="")
         calls = tuple(map(body.toolbox.returned, response.tool_calls))
-        for item in amended(replace(response, tool_calls=calls), request.tools, taken):
+        for item in amended(replace(response, tool_calls=calls), request, taken):
             yield item
 
     def _fell_back(self, asked: str, served: str) -> bool:

@@ -12,10 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stormclaw.config.settings import ModelSettings
-from stormclaw.protocol.messages import AssistantTurn, ToolCall, UserText
+from stormclaw.protocol.display import Headline
+from stormclaw.protocol.messages import AssistantTurn, ToolCall, ToolOutcome, UserText
 from stormclaw.protocol.provider import (
     ChatRequest,
     ChatResponse,
+    Message,
     Remark,
     Text,
     Thinking,
@@ -256,3 +258,38 @@ async def test_an_explanation_streams_and_stays(server: ByteServer) -> None:
     items = await listen(server, TOOLS, AssistantTurn("hm"), UserText("and?"))
     assert not any(isinstance(item, Withdrawn | Remark) for item in items)
     assert items[-1].final_text == EXPLAINED
+
+
+SPREAD = json.dumps(json.loads(CALL), indent=2)
+
+
+@pytest.mark.parametrize(
+    "printed", [CALL, f"```json\n{SPREAD}\n```", f"<tool_call>{CALL}</tool_call>"]
+)
+@pytest.mark.parametrize(
+    "read",
+    [
+        UserText(f"What does this do?\n{CALL}"),
+        ToolOutcome("c0", "read_file", "done", f"[\n{CALL}\n]", Headline("read", "notes.json")),
+        ToolOutcome(
+            "c0",
+            "read_file",
+            "done",
+            "\n".join(f"{at:>4} {line}" for at, line in enumerate(SPREAD.splitlines(), 1)),
+            Headline("read", "notes.json"),
+        ),
+    ],
+)
+async def test_what_is_repeated_from_a_file_or_a_person_is_no_call(
+    server: ByteServer, printed: str, read: Message
+) -> None:
+    server.will(stream(*pieces(printed), delta(finish="stop")))
+    call = ToolCall("c0", "read_file", "{}")
+    before = (UserText("print it"), AssistantTurn("", calls=(call,)))
+    provider = OpenAICompatible("x", ModelSettings("openai-compatible", "m", server.url), None)
+    request = ChatRequest("", (*before, read), TOOLS, "m")
+    items = [item async for item in provider.stream(request)]
+    await provider.close()
+    assert not any(isinstance(item, Withdrawn) for item in items)
+    assert isinstance(items[-1], ChatResponse)
+    assert (items[-1].final_text, items[-1].tool_calls) == (printed, ())

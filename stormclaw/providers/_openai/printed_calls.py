@@ -2,7 +2,8 @@
 
 Weak models, and strong ones behind a server without the right template, write the JSON of a call
 into their answer. It is taken for a call only where the answer is nothing else, the tool was on
-offer and the arguments are what it needs: an explanation with an example in it is none.
+offer and the arguments are what it needs: an explanation with an example in it is none, and neither
+is what the model repeats from a file or from the person (`quoted`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Final
 
 from stormclaw.protocol.messages import ToolCall
 from stormclaw.protocol.provider import (
+    ChatRequest,
     ChatResponse,
     Delta,
     Remark,
@@ -25,6 +27,7 @@ from stormclaw.protocol.provider import (
 )
 from stormclaw.providers._fragments import mint_id
 from stormclaw.providers._openai.printed_tags import Printed, tagged
+from stormclaw.providers._openai.quoted import is_quoted
 
 MOST: Final = 16
 """More calls than this in one answer are no calls, but a list of something."""
@@ -50,17 +53,18 @@ class Reading:
 
 
 def amended(
-    response: ChatResponse, tools: Sequence[ToolSpec], taken: Iterable[str]
+    response: ChatResponse, request: ChatRequest, taken: Iterable[str]
 ) -> Iterator[Delta | ChatResponse]:
     """The response, its printed calls turned into real ones; what was shown of them is withdrawn.
 
     Args:
         response: Whole.
-        tools: What was on offer.
+        request: What it answers: a call that stands there already is only repeated.
         taken: Ids that already stand for other calls of the conversation.
     """
-    reading = None if response.tool_calls else read_calls(response.final_text, tools)
-    if reading is None or response.finish == "length":
+    said = response.final_text
+    reading = None if response.tool_calls else read_calls(said, request.tools)
+    if reading is None or response.finish == "length" or is_quoted(said, request.messages):
         yield response
         return
     used = set(taken)
