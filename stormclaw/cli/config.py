@@ -9,6 +9,7 @@ from stormclaw.cli.table import show
 from stormclaw.cli.verbs import Verb, add_verbs, run_verb
 from stormclaw.config import trust
 from stormclaw.config.show import rows
+from stormclaw.errors import ConfigError
 from stormclaw.protocol.inert import inert
 
 run = run_verb
@@ -20,7 +21,11 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def _validate(options: argparse.Namespace) -> int:
+    from stormclaw.providers.registry import problems
+
     place = place_from(options)
+    if found := problems(place.settings.providers.models, place.loaded.origins):
+        raise ConfigError(found)
     for warning in place.loaded.warnings:
         print(f"ignored: {warning}")
     read = [str(path) for path in place.loaded.files if path.is_file()]

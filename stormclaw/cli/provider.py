@@ -83,6 +83,8 @@ async def _try(options: argparse.Namespace) -> int:
     if named(split_target(options.name, place.settings, "").name, place.settings) is None:
         raise UsageError(f"no provider {options.name!r}; `stormclaw provider list` shows them")
     way = await find_way(place.settings, place.env, place.home, target=options.name)
+    if not options.as_json and sys.stderr.isatty():
+        sys.stderr.write(f"asking {inert(options.name)} ...\n")
     provider = way.connect()
     try:
         book = ModelBook(place.settings.providers.models, place.home)

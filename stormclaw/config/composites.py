@@ -12,6 +12,9 @@ ROUTER: Final = "router"
 FIELDS: Final[Mapping[str, str]] = MappingProxyType({RELIABLE: "providers", ROUTER: "routes"})
 """The kinds that are made of others, and the setting that names those."""
 
+PURPOSES: Final = ("work", "subagent", "title", "compaction", "condense", "default")
+"""What a request can be for; `default` stands for every purpose that has no route of its own."""
+
 _WANTED: Final[Mapping[str, str]] = {
     RELIABLE: "is missing: who is asked, first to last, such as [openrouter/MODEL, local]",
     ROUTER: "is missing: who answers what, such as {work: openrouter/MODEL, compaction: local}",
@@ -67,6 +70,11 @@ def complaints(entries: Mapping[str, Entry], known: Collection[str]) -> Iterator
             continue
         if not entry.targets:
             yield Complaint(name, setting, "", "", _WANTED[entry.kind])
+        if entry.kind == ROUTER:
+            for purpose in entry.routes:
+                if purpose not in PURPOSES:
+                    message = f"no such purpose; there are: {', '.join(PURPOSES)}"
+                    yield Complaint(name, setting, f".{purpose}", entry.routes[purpose], message)
         for at, target in entry.targets:
             head = provider_of(target, entries, known)
             if not head:

@@ -99,7 +99,8 @@ class ModelSettings:
     providers: tuple[str, ...] = ()
     """For `reliable`: who is asked, first to last, each `provider` or `provider/model`."""
     routes: Mapping[str, str] = field(default_factory=lambda: NOTHING)
-    """For `router`: purpose (`work`, `title`, `compaction`, `subagent`, `default`) -> target."""
+    """For `router`: purpose (`work`, `subagent`, `title`, `compaction`, `condense`, `default`) ->
+    target."""
     command: str = ""
     """For CLIs: the program, a name on PATH or a path."""
     args: tuple[str, ...] = ()

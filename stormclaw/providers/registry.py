@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
@@ -66,6 +67,43 @@ def connect(name: str, settings: ModelSettings, key: str | None = None) -> Provi
         raise ConfigError([Problem("configuration", place, "", "names nobody")])
     provider: Provider = module.connect(name, settings, key)
     return provider
+
+
+def problems(
+    models: Mapping[str, ModelSettings], origins: Mapping[str, str]
+) -> tuple[Problem, ...]:
+    """What is wrong with entries that only their own kind can tell: quirks, routing, addresses.
+
+    Nothing is sent, and what is merely missing on this machine is no problem of the settings.
+
+    Args:
+        models: The entries of `providers.models`.
+        origins: Dotted key -> where it was set, as `config.layers` tells.
+    """
+    found: list[Problem] = []
+    for name, settings in models.items():
+        if settings.kind in FIELDS:
+            continue
+        own = f"providers.models.{name}."
+        try:
+            connect(name, settings)
+        except ConfigError as error:
+            found += [
+                replace(each, file=_origin(each.key, origins))
+                for each in error.problems
+                if each.key.startswith(own)
+            ]
+    return tuple(found)
+
+
+def _origin(key: str, origins: Mapping[str, str]) -> str:
+    """Where a key was set, or what is part of it, or whatever it is a part of."""
+    while key:
+        inside = (at for name, at in origins.items() if name == key or name.startswith(f"{key}."))
+        if place := next((at for at in inside if at != "defaults"), ""):
+            return place
+        key = key.rpartition(".")[0]
+    return "configuration"
 
 
 def compose(

@@ -204,6 +204,22 @@ def test_config_validate_reports_everything_at_once(desk: Desk, run: Run) -> Non
         assert part in done.stderr
 
 
+def test_config_validate_asks_each_kind_about_its_settings(desk: Desk, run: Run) -> None:
+    (desk.home / "config.yaml").write_text(
+        "providers:\n  models:\n"
+        '    a: {kind: openai-compatible, base_url: "http://x/v1", quirks: {cache: so, foo: 1}}\n'
+        '    b: {kind: openai-compatible, base_url: "http://x/v1", routing: {order: [x]}}\n'
+    )
+    done = run("config", "validate")
+    assert done.returncode == 1
+    for part in (
+        ":3: providers.models.a.quirks.cache = so: must be one of",
+        "quirks.foo = 1",
+        ":4: providers.models.b.routing: has no effect",
+    ):
+        assert part in done.stderr
+
+
 def test_help_shows_an_example_for_every_verb(desk: Desk, run: Run) -> None:
     nouns = {
         "config": ("validate", "show", "path"),

@@ -33,7 +33,7 @@ def test_what_holds_together_is_fine(tmp_path: Path) -> None:
     text = """\
 providers:
   models:
-    split: {kind: router, routes: {work: "steady:high", title: local, plan: one/x}}
+    split: {kind: router, routes: {work: "steady:high", title: local, default: one/x}}
     steady: {kind: reliable, providers: [openrouter/a/b, one]}
     one: {kind: mock}
 """
@@ -74,3 +74,10 @@ def test_what_is_no_list_of_names_is_told(tmp_path: Path, entry: str) -> None:
         f"providers: {{models: {{a: {{kind: reliable, providers: {entry}}}, one: {{kind: mock}}}}}}"
     )
     assert any("providers.models.a.providers" in problem for problem in problems(tmp_path, text))
+
+
+def test_a_purpose_nothing_is_asked_for_is_told(tmp_path: Path) -> None:
+    text = "providers:\n  models:\n    split: {kind: router, routes: {wrk: local}}\n"
+    (told,) = problems(tmp_path, text)
+    assert told.startswith("config.yaml:3: providers.models.split.routes.wrk = local: no such")
+    assert "work, subagent, title" in told

@@ -31,6 +31,9 @@ SAID: Final[Mapping[ErrorClass, str]] = {
 }
 """What follows the name of a provider that did not answer."""
 
+BROKE_OFF: Final[Mapping[ErrorClass, str]] = {**SAID, "connection": "lost the connection"}
+"""The same where an answer had begun."""
+
 SAID_OF_KEYS: Final[Mapping[ErrorClass, str]] = {
     **SAID,
     "auth": "was refused",

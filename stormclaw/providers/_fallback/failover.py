@@ -34,7 +34,7 @@ from stormclaw.protocol.provider import (
     Withdrawn,
 )
 from stormclaw.providers._fallback.cooldowns import Cooldowns, Rest
-from stormclaw.providers._fallback.excuses import SAID, Excuse, complaint, plain
+from stormclaw.providers._fallback.excuses import BROKE_OFF, SAID, Excuse, complaint, plain
 from stormclaw.providers._retry_after import wait_before_retry
 from stormclaw.providers.recovery import with_hint
 
@@ -189,7 +189,9 @@ class Failover(Provider):
             wait_s = wait_before_retry(error, tries, self._max_retries, self._backoff_s)
             if wait_s is None:
                 raise with_hint(error)
-            yield Retrying(str(error), wait_s)
+            # Of all of them at once only the beginning: each was named when it failed.
+            reason = str(error) if member is not None else str(error).partition(": ")[0]
+            yield Retrying(reason, wait_s)
             await asyncio.sleep(wait_s)
             tries += 1
             failed.clear()
@@ -262,7 +264,8 @@ class Failover(Provider):
         )
         if following is None:
             return None
-        said = complaint(member.label, error.kind, plain(error), self.words)
+        words = BROKE_OFF if error.partial else self.words
+        said = complaint(member.label, error.kind, plain(error), words)
         return Remark(self._switch(said, following))
 
     def _rest(self, member: Member) -> Rest | None:
