@@ -93,15 +93,29 @@ def site(folder: Path, tls: ssl.SSLContext | None = None) -> Iterator[tuple[int,
         serving.join()
 
 
+def both_free(tcp: socket.socket) -> socket.socket:
+    """Have `tcp` listen at a port that is free for UDP too -> bound to it."""
+    while True:
+        with socket.socket() as asked:
+            asked.bind(("127.0.0.1", 0))
+            port = asked.getsockname()[1]
+        udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        try:
+            udp.bind(("127.0.0.1", port))
+            tcp.bind(("127.0.0.1", port))
+        except OSError:
+            udp.close()
+            continue
+        tcp.listen()
+        return udp
+
+
 @contextmanager
 def listener() -> Iterator[tuple[int, list[bytes]]]:
     """Something on loopback that remembers whoever comes, by TCP and UDP -> (port, who came)."""
     came: list[bytes] = []
-    with socket.socket() as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-        tcp.bind(("127.0.0.1", 0))
-        tcp.listen()
+    with socket.socket() as tcp, both_free(tcp) as udp:
         port = tcp.getsockname()[1]
-        udp.bind(("127.0.0.1", port))
         udp.setblocking(False)
         tcp.setblocking(False)
         yield port, came
