@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from stormclaw.agent.context.window import last_text
@@ -33,17 +33,13 @@ class Family:
 
     Args:
         converse: Makes the conversation of a new agent.
-        narrow: Gives a child's kit its own tools, prompt and executor: (kit, request, path) -> kit;
-            ToolFailure where there is no such executor.
     """
 
     def __init__(
         self,
         converse: Callable[[str], Conversation],
-        narrow: Callable[[Kit, SpawnRequest, str], Awaitable[Kit]],
     ) -> None:
         self._converse = converse
-        self._narrow = narrow
         self._running: dict[str, Running] = {}
         self._conversations: dict[str, Conversation] = {}
 
@@ -81,7 +77,7 @@ class Family:
         path = next(self._free_paths(parent.agent, request.name))
         conversation = self._conversations[path] = self._converse(path)
         try:
-            kit = self.equipped(await self._narrow(parent, request, path), conversation)
+            kit = self.equipped(await parent.narrow(parent, request, path), conversation)
         except BaseException:
             del self._conversations[path]
             raise

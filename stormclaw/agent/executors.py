@@ -9,7 +9,6 @@ and shared by all agents of a run.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
@@ -18,10 +17,13 @@ from stormclaw.agent.conversation import Conversation
 from stormclaw.agent.inbox import Inbox
 from stormclaw.agent.kit import Kit
 from stormclaw.agent.loop import take_turn
-from stormclaw.errors import ConfigError, ToolFailure
+from stormclaw.config.place import Place
+from stormclaw.errors import ConfigError, Problem, ToolFailure
 from stormclaw.protocol.messages import TurnReason
 from stormclaw.protocol.provider import Provider
-from stormclaw.providers.ways import Way
+from stormclaw.providers._fallback.cooldowns import Cooldowns
+from stormclaw.providers.choose import known_names, named
+from stormclaw.providers.ways import Way, find_way
 
 ExecutorType: TypeAlias = Literal["stormclaw", "claude-code", "codex", "llama-agent"]
 
@@ -112,17 +114,20 @@ class Executors:
     """All executors of a run.
 
     Args:
-        find: (executor, model, current provider) -> the way to it; raises ConfigError.
+        cooldowns: What is known of keys and providers that are to be passed over, for all alike.
     """
 
-    def __init__(self, find: Callable[[str, str, str], Awaitable[Way]]) -> None:
-        self._find = find
-        self._known: dict[tuple[str, str, str], AgentExecutor] = {}
+    def __init__(self, cooldowns: Cooldowns) -> None:
+        self._cooldowns = cooldowns
+        self._connected: list[AgentExecutor] = []
 
-    async def get(self, name: str, model: str = "", current: str = "") -> AgentExecutor:
-        """The executor a person or a model means.
+    async def get(
+        self, place: Place, name: str, model: str = "", current: str = ""
+    ) -> AgentExecutor:
+        """The executor a person or a model means, by the settings of now.
 
         Args:
+            place: With the settings.
             name: A provider by our name; "" leaves it to `model`.
             model: One of its models, or `provider/model[:effort]`; "" for its own.
             current: Whose model it is where neither names a provider.
@@ -131,18 +136,34 @@ class Executors:
             ToolFailure: There is no such way; the message says which there are.
         """
         try:
-            way = await self._find(name, model, current)
-            key = (way.name, way.model, way.settings.reasoning)
-            if key not in self._known:
-                self._known[key] = AgentExecutor(way, way.connect())
+            way = await self._way(place, name, model, current)
+            known = next((each for each in self._connected if each.way == way), None)
+            if known is None:
+                known = AgentExecutor(way, way.connect())
+                self._connected.append(known)
         except ConfigError as error:
             why = error.problems[0].message
             message = f"no executor {name or model!r}: {why}"
             raise ToolFailure(message, summary="no such executor") from None
-        return self._known[key]
+        return known
 
     async def close(self) -> None:
-        """Shut all of them down."""
-        known, self._known = self._known, {}
-        for executor in known.values():
+        """Shut all of them down, also those of settings that have changed since."""
+        connected, self._connected = self._connected, []
+        for executor in connected:
             await executor.shutdown()
+
+    async def _way(self, place: Place, name: str, model: str, current: str) -> Way:
+        settings = place.settings
+        if name and named(name, settings) is None:
+            there = ", ".join((*settings.providers.models, *known_names()))
+            problem = Problem("executor", "", name, f"no such provider; there are: {there}")
+            raise ConfigError([problem])
+        return await find_way(
+            settings,
+            place.env,
+            place.home,
+            target="/".join(filter(None, (name, model))),
+            current=current,
+            cooldowns=self._cooldowns,
+        )

@@ -50,6 +50,9 @@ class Kit:
         receipts: The chain, None when receipts are off.
         system_prompt: Builds the system prompt anew (instructions may have changed).
         spawn: Starts a sub-agent under this agent.
+        narrow: Gives a sub-agent's kit its own tools, prompt and executor: (kit, request, path) ->
+            kit, by the settings this kit was made with; ToolFailure where there is no such
+            executor.
         stopped: Why no tool may run now, "" if they may (the emergency stop).
         leash: Holds the tools that run, for the emergency stop.
         seen: What this agent has read.
@@ -84,6 +87,7 @@ class Kit:
     receipts: ReceiptLog | None
     system_prompt: Callable[[], str]
     spawn: Callable[[SpawnRequest], Awaitable[ChildReport]]
+    narrow: Callable[[Kit, SpawnRequest, str], Awaitable[Kit]]
     stopped: Callable[[], str]
     leash: Leash
     seen: SeenFiles

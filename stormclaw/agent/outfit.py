@@ -12,10 +12,8 @@ from stormclaw.agent.walls import Walls
 from stormclaw.agent.workshop import Workshop
 from stormclaw.config.disk import user_home
 from stormclaw.config.place import Place
-from stormclaw.errors import ConfigError, Problem
-from stormclaw.providers.choose import known_names, named
 from stormclaw.providers.models import ModelBook
-from stormclaw.providers.ways import Way, find_way
+from stormclaw.providers.ways import Way
 from stormclaw.security import grants
 from stormclaw.security.in_force import policy_in_force
 from stormclaw.security.redact import scrubbed_environ
@@ -77,34 +75,9 @@ def equip(place: Place, way: Way, channel: Channel, walls: Walls, *, attended: b
         walls=walls,
         checkpoints=_checkpoints(place),
         attended=attended,
-        executors=executors(place, way),
+        executors=Executors(way.cooldowns),
         book=ModelBook(place.settings.providers.models, place.home),
     )
-
-
-def executors(place: Place, way: Way) -> Executors:
-    """Who can do a task: every way to a model the settings, presets and this machine name.
-
-    What `way` has learnt about keys and providers that are to be passed over counts for all.
-    """
-
-    async def find(name: str, model: str, current: str) -> Way:
-        settings = place.settings
-        if name and named(name, settings) is None:
-            there = ", ".join((*settings.providers.models, *known_names()))
-            problem = Problem("executor", "", name, f"no such provider; there are: {there}")
-            raise ConfigError([problem])
-        target = "/".join(filter(None, (name, model)))
-        return await find_way(
-            settings,
-            place.env,
-            place.home,
-            target=target,
-            current=current,
-            cooldowns=way.cooldowns,
-        )
-
-    return Executors(find)
 
 
 def _checkpoints(place: Place) -> Checkpoints | None:

@@ -68,7 +68,7 @@ async def think(kit: Kit, conversation: Conversation, request: ChatRequest) -> A
         if heard.text or heard.thinking:
             await finish(_keep(kit, conversation, heard))
         raise
-    await work.close()
+    await finish(work.close())
     turn = await _commit(kit, conversation, response, heard)
     if not kit.provider.capabilities().acts:
         kit.gauge.learn(request.system_prompt, request.tools, request.messages, turn.usage)

@@ -138,6 +138,7 @@ class Workshop:
             receipts=self.receipts,
             system_prompt=lambda: self.prompt(ROOT, self.way.model, self.provider),
             spawn=_nobody,
+            narrow=self._narrow,
             stopped=lambda: estop.reason(home),
             leash=self.leash,
             seen=SeenFiles(),
@@ -186,6 +187,7 @@ class Workshop:
             specs=self.toolset.specs(),
             system_prompt=lambda: self.prompt(ROOT, self.way.model, self.provider),
             secrets=settings.security.secrets,
+            narrow=self._narrow,
             book=self.book,
             gauge=Gauge() if kit.model != self.way.model else kit.gauge,
             context=settings.context,
@@ -226,7 +228,7 @@ class Workshop:
             agent: Conversation(agent, journal, hub, nodes) for agent, nodes in talks.items()
         }
         root = conversations.pop(ROOT)
-        family = Family(lambda agent: Conversation(agent, journal, hub), self._narrow)
+        family = Family(lambda agent: Conversation(agent, journal, hub))
         family.adopt(conversations)
         session = Session(
             info,
@@ -272,7 +274,9 @@ class Workshop:
         """Who does a sub-agent's work, None for whoever works for its parent."""
         if not request.executor and request.model in ("", parent.model):
             return None
-        return await self.executors.get(request.executor, request.model, parent.provider_name)
+        return await self.executors.get(
+            self.place, request.executor, request.model, parent.provider_name
+        )
 
     async def _recall(self, query: str, most: int) -> tuple[Recalled, ...]:
         hits = await asyncio.to_thread(self.memory.search, query, most)

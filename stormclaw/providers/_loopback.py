@@ -36,12 +36,12 @@ async def first_model(base_url: str) -> Loaded | None:
         ValueError: Somebody else does.
         asyncio.IncompleteReadError: The answer broke.
     """
-    listed = await _get_json(base_url, "/models")
+    listed = await get_json(base_url, "/models")
     entries = listed.get("data") if isinstance(listed, Mapping) else None
     for entry in entries if isinstance(entries, list) else ():
         name = entry.get("id") if isinstance(entry, Mapping) else None
         if isinstance(name, str) and name and "embed" not in name.lower():
-            window = _window(entry)
+            window = listed_window(entry)
             return Loaded(name, window, not window and entry.get("owned_by") == "llamacpp")
     return None
 
@@ -54,12 +54,12 @@ async def loaded_window(base_url: str) -> int:
         ValueError: Somebody else does.
         asyncio.IncompleteReadError: The answer broke.
     """
-    props = await _get_json(base_url.removesuffix("/v1"), "/props")
+    props = await get_json(base_url.removesuffix("/v1"), "/props")
     loaded = props.get("default_generation_settings") if isinstance(props, Mapping) else None
     return _whole(loaded.get("n_ctx")) if isinstance(loaded, Mapping) else 0
 
 
-def _window(entry: Mapping[str, Any]) -> int:
+def listed_window(entry: Mapping[str, Any]) -> int:
     """What the model takes, as vLLM or llama.cpp say it beside the model's name."""
     meta = entry.get("meta")
     loaded = meta.get("n_ctx") if isinstance(meta, Mapping) else None
@@ -70,7 +70,7 @@ def _whole(value: object) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-async def _get_json(base_url: str, path: str) -> object:
+async def get_json(base_url: str, path: str) -> object:
     address = urlsplit(base_url)
     reader, writer = await asyncio.open_connection(
         address.hostname, address.port, limit=MAX_REPLY_BYTES

@@ -96,16 +96,28 @@ async def test_an_unknown_executor_is_told_to_the_model_and_leaves_nothing(desk:
     await runtime.close()
 
 
+async def test_a_changed_configuration_counts_for_the_next_one(desk: Desk) -> None:
+    desk.script([spawn(executor="second"), {"text": "heard"}])
+    runtime = await desk.open()
+    other(desk, "second", [{"text": "new here"}])
+    runtime.reload()
+    await ran(runtime)
+    answer = runtime.session.nodes(runtime.session.children()[0])[-1].body
+    assert isinstance(answer, AssistantTurn)
+    assert answer.text == "new here"
+    await runtime.close()
+
+
 async def test_each_is_connected_once_and_knows_its_type(desk: Desk) -> None:
     desk.script([{"text": "unused"}])
     other(desk, "second", [{"text": "x"}])
     runtime = await desk.open()
     executors = runtime._shop.executors
-    first = await executors.get("second")
-    assert await executors.get("", "second/second-1", "local") is first
+    first = await executors.get(runtime.place, "second")
+    assert await executors.get(runtime.place, "", "second/second-1", "local") is first
     assert (first.name, first.model, first.type) == ("second", "second-1", "stormclaw")
     with pytest.raises(ToolFailure, match=r"there are: .*second"):
-        await executors.get("nobody", "x")
+        await executors.get(runtime.place, "nobody", "x")
     await runtime.close()
 
 
@@ -123,7 +135,7 @@ async def test_a_task_is_done_in_a_conversation_of_its_own(desk: Desk) -> None:
     desk.script([{"text": "unused"}])
     other(desk, "second", [{"text": "done that"}])
     runtime = await desk.open()
-    executor: AgentExecutor = await runtime._shop.executors.get("second")
+    executor: AgentExecutor = await runtime._shop.executors.get(runtime.place, "second")
     conversation = Conversation("root/worker", Memory(), Hub())  # type: ignore[arg-type]
     assert await executor.execute(runtime.session.kit, conversation, "do that") == "done"
     said, answer = (node.body for node in conversation.nodes)
@@ -138,9 +150,24 @@ async def test_a_task_that_takes_too_long_is_interrupted_and_closed(desk: Desk) 
     desk.script([{"text": "unused"}])
     other(desk, "second", [{"text": "slow", "delay_s": 3600}])
     runtime = await desk.open()
-    executor = await runtime._shop.executors.get("second")
+    executor = await runtime._shop.executors.get(runtime.place, "second")
     conversation = Conversation("root/worker", Memory(), Hub())  # type: ignore[arg-type]
     with pytest.raises(TimeoutError):
         await executor.execute(runtime.session.kit, conversation, "do that", timeout_s=0.05)
     assert [type(node.body).__name__ for node in conversation.nodes] == ["UserText", "Note"]
+    await runtime.close()
+
+
+async def test_tools_taken_from_sub_agents_are_gone_at_once(desk: Desk) -> None:
+    desk.script(
+        [spawn(), {"text": "heard"}],
+        {"*": [calls(call("shell_exec", command="ls")), {"text": "no shell"}]},
+    )
+    runtime = await desk.open()
+    desk.configure({"agents": {"child_tools_deny": ["shell_exec"]}})
+    runtime.reload()
+    await ran(runtime)
+    (refused,) = outcomes(runtime.session, runtime.session.children()[0])
+    assert refused.status == "failed"
+    assert "agents.child_tools_deny" in refused.output
     await runtime.close()

@@ -13,7 +13,7 @@ import pytest
 
 from stormclaw.config.settings import ModelSettings
 from stormclaw.protocol.messages import Usage
-from stormclaw.providers._models import prices as _model_prices
+from stormclaw.providers._models import prices as price_list
 from stormclaw.providers._models.abilities import abilities, can_chat
 from stormclaw.providers._models.card import FREE, Prices, Rate
 from stormclaw.providers._models.match import find, spellings
@@ -45,7 +45,7 @@ def write(home: Path, *entries: Any) -> Path:
 
 
 def test_the_light_reading_and_the_package_itself_say_the_same() -> None:
-    light, whole = _model_prices._run_data(), _model_prices._import_data()
+    light, whole = price_list._run_data(), price_list._import_data()
     assert light == whole
     assert len(light) > 20
     assert sum(len(vendor.models) for vendor in light) > 1000

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from stormclaw.providers._loopback import _get_json, _window
+from stormclaw.providers._loopback import get_json, listed_window
 from stormclaw.providers._models.abilities import can_chat
 from stormclaw.providers.choose import PROBE_S, usual_places
 
@@ -46,14 +46,14 @@ async def served(
 async def _ask(preset: str, base_url: str, limit_s: float) -> Served | None:
     try:
         async with asyncio.timeout(limit_s):
-            listed = await _get_json(base_url, "/models")
+            listed = await get_json(base_url, "/models")
     except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError, RecursionError):
         return None
     entries = listed.get("data") if isinstance(listed, Mapping) else None
     if not isinstance(entries, list):
         return None
     found = {
-        entry["id"]: _window(entry)
+        entry["id"]: listed_window(entry)
         for entry in entries[:MOST]
         if isinstance(entry, Mapping) and isinstance(entry.get("id"), str) and entry["id"]
     }

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from stormclaw.errors import ProviderError
 from stormclaw.providers import _caching
-from stormclaw.providers._openai import effort as _effort
+from stormclaw.providers._openai import effort
 from stormclaw.providers._openai.wire import Body
 from stormclaw.providers.quirks import Quirks, TokenField
 from stormclaw.providers.recovery import RECOVERY, Mend
@@ -106,11 +106,11 @@ def _markers(quirks: Quirks, body: Body, said: str) -> Mended | None:
 def _thinking(quirks: Quirks, body: Body, said: str) -> Mended | None:
     if body.echoed and any(_place(said, name) for name in _ECHOED[:3]):
         return None
-    if not (body.effort and _effort.FIELDS.intersection(body.fields)):
+    if not (body.effort and effort.FIELDS.intersection(body.fields)):
         return None
-    if not (_REFUSAL.search(said) or _effort.ABOUT_VALUE.search(said)):
+    if not (_REFUSAL.search(said) or effort.ABOUT_VALUE.search(said)):
         return None
-    found = _effort.less(quirks, body.effort, said)
+    found = effort.less(quirks, body.effort, said)
     return found and Mended(*found)
 
 
