@@ -35,10 +35,7 @@ class Family:
         converse: Makes the conversation of a new agent.
     """
 
-    def __init__(
-        self,
-        converse: Callable[[str], Conversation],
-    ) -> None:
+    def __init__(self, converse: Callable[[str], Conversation]) -> None:
         self._converse = converse
         self._running: dict[str, Running] = {}
         self._conversations: dict[str, Conversation] = {}

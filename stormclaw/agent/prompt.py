@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import platform
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
@@ -54,21 +55,11 @@ WALLED = (
 """What a model must know of the walls, so that it does not take them for a fault of the code."""
 
 
-def build(
-    *,
-    agent: str,
-    model: str,
-    acts: bool,
-    workspace: Path,
-    branch: str,
-    today: date,
-    walled: bool,
-    instructions: Sequence[Instructions],
-    notes: str,
-) -> str:
-    """The whole system prompt.
+@dataclass(frozen=True, slots=True)
+class Brief:
+    """What a system prompt is made of.
 
-    Args:
+    Attributes:
         agent: Path of the agent it is for.
         model: Name of the model, so that it can say what it is.
         acts: Whether it is for a program that brings its own tools.
@@ -79,24 +70,39 @@ def build(
         instructions: Files that count here, most general first.
         notes: Content of MEMORY.md, "" if none.
     """
-    parts = [ACTING if acts else CORE]
-    if agent != ROOT:
-        parts.append(CHILD.format(name=agent.rpartition("/")[2]))
-    parts += [f"{INSTRUCTIONS_HEAD}{entry.path}\n\n{entry.text}" for entry in instructions]
-    if notes:
-        parts.append(f"{NOTES_HEAD}\n\n{notes}")
-    parts.append(_surroundings(model, workspace, branch, today, walled=walled and not acts))
-    return "\n\n".join(parts)
+
+    agent: str
+    model: str
+    acts: bool
+    workspace: Path
+    branch: str
+    today: date
+    walled: bool
+    instructions: Sequence[Instructions]
+    notes: str
+
+    def told(self) -> list[str]:
+        """What the project and earlier sessions say, a part each."""
+        parts = [f"{INSTRUCTIONS_HEAD}{entry.path}\n\n{entry.text}" for entry in self.instructions]
+        return [*parts, f"{NOTES_HEAD}\n\n{self.notes}"] if self.notes else parts
 
 
-def _surroundings(model: str, workspace: Path, branch: str, today: date, *, walled: bool) -> str:
+def build(brief: Brief) -> str:
+    """The whole system prompt."""
+    parts = [ACTING if brief.acts else CORE]
+    if brief.agent != ROOT:
+        parts.append(CHILD.format(name=brief.agent.rpartition("/")[2]))
+    return "\n\n".join([*parts, *brief.told(), _surroundings(brief)])
+
+
+def _surroundings(brief: Brief) -> str:
     lines = {
-        "folder": str(workspace),
-        "git branch": branch,
+        "folder": str(brief.workspace),
+        "git branch": brief.branch,
         "platform": f"{platform.system()} {platform.machine()}",
-        "date": today.isoformat(),
-        "model": model,
-        "commands": WALLED if walled else "",
+        "date": brief.today.isoformat(),
+        "model": brief.model,
+        "commands": WALLED if brief.walled and not brief.acts else "",
     }
     return f"{SURROUNDINGS_HEAD}\n\n" + "\n".join(
         f"{key}: {value}" for key, value in lines.items() if value

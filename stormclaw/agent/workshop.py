@@ -198,8 +198,7 @@ class Workshop:
     def prompt(self, agent: str, model: str, provider: Provider) -> str:
         """The system prompt of an agent that works with this provider, as of now."""
         workspace, can = self.place.workspace, provider.capabilities()
-        build = small_prompt.build if can.small else prompt.build
-        return build(
+        brief = prompt.Brief(
             agent=agent,
             model=model or provider.name,
             acts=can.acts,
@@ -210,6 +209,8 @@ class Workshop:
             instructions=self.reader.current(),
             notes=_notes(workspace / NOTES),
         )
+        build = small_prompt.build if can.small else prompt.build
+        return build(brief)
 
     def _assemble(
         self, info: SessionInfo, transcript: transcripts.Transcript, reading: transcripts.Reading

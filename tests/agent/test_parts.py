@@ -12,7 +12,7 @@ from stormclaw.agent.asks import NOBODY, Asks
 from stormclaw.agent.budget import Purse
 from stormclaw.agent.hub import Hub
 from stormclaw.agent.instructions import InstructionReader, files
-from stormclaw.agent.prompt import build
+from stormclaw.agent.prompt import Brief, build
 from stormclaw.protocol.asks import DENIED, Question, Reply
 from stormclaw.protocol.events import Answered, Asked, Notice, TextDelta, ToolProgress
 from stormclaw.protocol.messages import Usage
@@ -187,7 +187,7 @@ def test_a_link_out_of_the_project_is_not_told_to_a_model(tmp_path: Path) -> Non
 
 
 def test_the_prompt_names_model_folder_branch_and_date(tmp_path: Path) -> None:
-    text = build(
+    brief = Brief(
         agent="root/scout",
         model="m-1",
         acts=False,
@@ -198,5 +198,6 @@ def test_the_prompt_names_model_folder_branch_and_date(tmp_path: Path) -> None:
         instructions=(),
         notes="remember the milk",
     )
+    text = build(brief)
     for part in ("sub-agent scout", "m-1", str(tmp_path), "main", "2026-11-22", "the milk"):
         assert part in text

@@ -22,7 +22,7 @@ def built(**changes: object) -> str:
         "instructions": (Instructions(Path("/w/AGENTS.md"), "use tabs"),),
         "notes": "likes tea",
     }
-    return small_prompt.build(**{**usual, **changes})  # type: ignore[arg-type]
+    return small_prompt.build(prompt.Brief(**{**usual, **changes}))  # type: ignore[arg-type]
 
 
 def test_it_takes_what_the_long_one_takes() -> None:
